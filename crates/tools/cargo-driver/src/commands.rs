@@ -148,7 +148,16 @@ fn run_with(host: &Host, run: &Run, command: &str, own: &[&str]) -> Result<(), E
     }
     let plan = plan_of_run(host, run)?;
     let image = image(host, &plan)?;
-    tool.args([image]).args(json).args(options(run, &plan, command)).replace_ourselves()
+    let runner = (command == "fuzz").then(|| ["--runner".into(), runner(host)]);
+    let tool = tool.args([image]).args(json).args(runner.into_iter().flatten());
+    tool.args(options(run, &plan, command)).replace_ourselves()
+}
+
+/// The command that builds the driver as this command line of `fuzz` does, and runs it. It reproduces findings.
+fn runner(host: &Host) -> String {
+    let words = env::args_os().skip_while(|word| word != "fuzz").skip(1).take_while(|word| word != "--");
+    let words = words.filter(|word| word != "--json");
+    host.tool("cargo").args(["driver", "run"]).args(words).args(["--"]).to_string()
 }
 
 /// The options for `nt-host`: those of the command line, or `run` of the driver's settings if it has none. The release and the

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod additions;
+mod releases;
 mod shapes;
 mod wdk;
 mod winreg;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand};
 use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use nt_machine::{Below, Resource, Time};
@@ -94,8 +94,27 @@ pub(super) struct FuzzOptions {
     /// Describes the driver's requests, in TOML
     #[arg(long, value_name = "FILE")]
     pub(super) grammar: Option<PathBuf>,
+    /// Begin the commands that reproduce findings with these words (default: nt-host run FILE.sys)
+    #[arg(long, value_name = "COMMAND", overrides_with = "runner")]
+    pub(super) runner: Option<String>,
     #[command(flatten)]
     pub(super) run: Options,
+}
+
+/// Returns the command line as users of `cargo driver` see it: the options follow `--`, and the image is that of their driver.
+pub(super) fn in_cargo_driver() -> clap::Command {
+    Arguments::command().mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = help.replace(&format!("nt-host {name}"), &format!("cargo driver {name} --"));
+        let command = command.mut_args(|arg| {
+            let is_ours = ["path", "runner"].contains(&arg.get_id().as_str());
+            if is_ours { arg.hide(true) } else { arg }
+        });
+        command
+            .override_usage(format!("cargo driver {name} -- [OPTIONS]"))
+            .after_help(help.replace(" my_driver.sys", ""))
+    })
 }
 
 /// The arguments of `list`.
@@ -129,7 +148,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "FILE.sys")]
     pub(super) with: Vec<PathBuf>,
     /// Use this framework in place of the imitation: Wdf01000.sys of a Windows machine, a folder with it, or a version
-    /// that `nt-host framework add` has copied
+    /// that the command `framework add` has copied
     #[arg(long, value_name = "DIR|FILE|VERSION")]
     pub(super) framework: Option<PathBuf>,
     /// Switch on the verifier of that framework for the driver

@@ -39,7 +39,7 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     // The driver is read before a folder is created.
     let fuzz = Fuzz::new(builder(&options.run, false)).grammar(grammar).jobs(options.jobs);
     std::fs::metadata(driver).map_err(|error| usage(format!("{}: {error}", driver.display())))?;
-    let dirs = Dirs::create(&output, options.corpus.as_deref(), driver).map_err(usage)?;
+    let dirs = Dirs::create(&output, options).map_err(usage)?;
     let mut inputs = dirs.inputs().map_err(usage)?;
     if !options.run.steps.0.is_empty() {
         let steps = options.run.steps.of_device();
@@ -58,7 +58,7 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     screen.clear();
     let page = screen.dirs.add_coverage(&harvest.lines).map_err(usage)?;
     if options.run.json {
-        print(&(summary(&harvest, seed, &screen, page.as_deref(), driver).to_string() + "\n"));
+        print(&(summary(&harvest, seed, &screen, page.as_deref()).to_string() + "\n"));
     } else {
         if let Some(page) = page {
             let (hit, all) = harvest.lines.total();
@@ -84,14 +84,14 @@ fn failed(error: &Error) -> (u8, String) {
         Error::Stopped(_) => FINDINGS,
         Error::Process(_) | Error::Host(_) => INCOMPLETE,
         Error::Status(_) => {
-            return (INCOMPLETE, format!("there is no device to send requests to: {error}; `nt-host run` says why"));
+            return (INCOMPLETE, format!("there is no device to send requests to: {error}; a run says why"));
         }
         _ => USAGE,
     };
     (code, error.to_string())
 }
 
-fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>, driver: &Path) -> Value {
+fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>) -> Value {
     let Progress { executions, requests, processes, elapsed, .. } = harvest.progress;
     let (blocks, hits) = harvest.blocks;
     let bug = |bug: &Bug| {
@@ -100,7 +100,7 @@ fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>, d
             "reproduced": bug.is_reproduced,
             "found_after_ms": bug.found_after.as_millis() as u64,
             "executions": bug.executions,
-            "command": bug.input.command(driver),
+            "command": screen.dirs.command(&bug.input),
             "options": bug.input.options(),
         })
     };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser as _;
 use etw_etl::NewFile;
 
-use super::args::{Arguments, Command};
+use super::args::{Arguments, Command, FuzzOptions};
 use crate::fuzz::Environment;
 use crate::{Bug, Input, LineCoverage};
 
@@ -22,11 +22,14 @@ pub(super) struct Dirs {
     corpus: PathBuf,
     findings: PathBuf,
     driver: PathBuf,
+    /// The command that runs the driver, if it is not `nt-host run`.
+    runner: Option<String>,
 }
 
 impl Dirs {
     /// Creates the folders.
-    pub(super) fn create(output: &Path, corpus: Option<&Path>, driver: &Path) -> Result<Self, String> {
+    pub(super) fn create(output: &Path, options: &FuzzOptions) -> Result<Self, String> {
+        let (corpus, driver) = (options.corpus.as_deref(), &options.run.path);
         let corpus = corpus.map_or_else(|| output.join("corpus"), Path::to_owned);
         let findings = output.join("findings");
         for dir in [&corpus, &findings] {
@@ -34,7 +37,12 @@ impl Dirs {
         }
         // A test runs in another folder.
         let driver = fs::canonicalize(driver).map_err(|error| format!("{}: {error}", driver.display()))?;
-        Ok(Self { output: output.to_owned(), corpus, findings, driver })
+        Ok(Self { output: output.to_owned(), corpus, findings, driver, runner: options.runner.clone() })
+    }
+
+    /// Returns the command that reproduces what an input does.
+    pub(super) fn command(&self, input: &Input) -> String {
+        self.runner.as_ref().map_or_else(|| input.command(&self.driver), |runner| input.command_of(runner))
     }
 
     /// Returns the folder with the findings.
@@ -82,7 +90,7 @@ impl Dirs {
             dir = self.findings.join(format!("{name}-{number}"));
         }
         fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-        let command = bug.input.command(&self.driver);
+        let command = self.command(&bug.input);
         let stack: Vec<String> = bug.finding.stack.iter().map(|place| format!("  called from {place}")).collect();
         let chance =
             if bug.is_reproduced { "" } else { "It was not reproduced: it may depend on the order of threads.\n" };
@@ -110,7 +118,7 @@ fn lines(lines: &[String]) -> String {
 /// Reads an input.
 fn read(path: &Path) -> Result<Input, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    parse(&text).ok_or_else(|| format!("{} is not an input: expected options of nt-host run", path.display()))
+    parse(&text).ok_or_else(|| format!("{} is not an input: expected an option of `run` in each line", path.display()))
 }
 
 fn parse(text: &str) -> Option<Input> {

@@ -27,9 +27,10 @@ mod values;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use command_line::{end, parse};
+use clap::CommandFactory as _;
+use command_line::{end, parse_as};
 
-use args::{Arguments, Command};
+use args::{Arguments, Command, in_cargo_driver};
 
 /// Runs the command. `words` begins with the name of the program.
 ///
@@ -38,7 +39,17 @@ use args::{Arguments, Command};
 /// ```
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
-    let arguments: Arguments = match parse(words) {
+    start(Arguments::command(), words)
+}
+
+/// As [`main`], for `cargo driver`, which adds the path of the image. Help and messages about wrong usage show its commands.
+#[must_use]
+pub fn main_in_cargo_driver(words: impl Iterator<Item = OsString>) -> ExitCode {
+    start(in_cargo_driver(), words)
+}
+
+fn start(description: clap::Command, words: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Arguments = match parse_as(description, words) {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };

@@ -55,7 +55,12 @@ impl Input {
     /// Returns the command that does the same.
     #[must_use]
     pub fn command(&self, driver: &Path) -> String {
-        let mut command = format!("nt-host run {}", quoted(&driver.to_string_lossy()));
+        self.command_of(&format!("nt-host run {}", quoted(&driver.to_string_lossy())))
+    }
+
+    /// As [`Input::command`], for another command that runs the driver.
+    pub(crate) fn command_of(&self, runner: &str) -> String {
+        let mut command = runner.to_owned();
         for option in self.options() {
             let _ = write!(command, " {}", quoted(&option));
         }

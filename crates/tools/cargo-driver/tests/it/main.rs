@@ -1,11 +1,14 @@
 //! Messages about wrong input, and help. Nothing here builds a driver.
 #![cfg(test)]
 
+mod cache;
 mod framework;
 mod mc;
 mod options;
+mod outside;
 mod setup;
 mod shells;
+mod texts;
 
 use std::ffi::OsStr;
 use std::fs;

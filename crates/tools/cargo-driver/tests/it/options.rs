@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{folder, printed, program};
 
 /// A folder with a package that is a driver without Microsoft's crates.
-fn driver(name: &str, manifest: &str) -> PathBuf {
+pub(crate) fn driver(name: &str, manifest: &str) -> PathBuf {
     let place = folder(name);
     fs::create_dir_all(place.join("src/deep")).unwrap();
     let text = "[workspace]\n[package]\nname = \"plain\"\nversion = \"0.1.0\"\n[lib]\ncrate-type = [\"cdylib\"]\n";
@@ -48,6 +48,17 @@ fn options_reach_cargo() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", printed(&output));
         assert!(printed(&output).contains(message), "{arguments:?}: {}", printed(&output));
     }
+}
+
+#[test]
+fn a_runner_that_is_not_installed_is_named() {
+    let place = driver("nextest", "");
+    let mut test = program();
+    test.args(["test", "--nextest"]).current_dir(&place).env("CARGO", env!("CARGO"));
+    // Cargo looks for its commands in these two.
+    let output = test.env("PATH", &place).env("CARGO_HOME", &place).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+    assert!(printed(&output).contains("cargo install --locked cargo-nextest"), "{}", printed(&output));
 }
 
 #[test]

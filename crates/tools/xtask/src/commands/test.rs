@@ -81,6 +81,7 @@ const LONG_TESTS: &[&str] = &[
     "parquet::a_fleet_is_added_with_few_files_open_and_after_a_kill",
     "publish::every_package_builds_outside_of_its_workspace",
     "sample::a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_counted_as_lost",
+    "releases::a_driver_on_release_0_1",
     "shapes::a_driver_is_built_with_a_wdk_in_packages_of_nuget",
     "shapes::a_driver_with_settings_of_its_own",
     "verify::changes::a_change_that_stays_valid_in_a_timestamped_file_is_one_that_other_verifiers_accept",

@@ -1,0 +1,85 @@
+//! No text names a program that users of `cargo driver` need not have.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{printed, run};
+
+/// The commands of nt-host.
+const COMMANDS: [&str; 6] = ["run", "matrix", "fuzz", "list", "framework", "compare"];
+
+/// The commands of nt-host that a text names.
+fn named(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_matches(['`', '"', '('])).collect();
+    let pairs = words.windows(2).filter(|pair| pair[0].ends_with("nt-host") && COMMANDS.contains(&pair[1]));
+    pairs.map(|pair| pair.join(" ")).collect()
+}
+
+#[test]
+fn help_names_no_command_of_nt_host() {
+    let list = printed(&run(&["--help"]));
+    let list = list.split_once("Commands:").unwrap().1.split_once("\n\n").unwrap().0;
+    // Further lines of a description begin with more spaces.
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')));
+    let commands: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
+    assert!(commands.len() > 20, "{commands:?}");
+    let own = commands.iter().filter(|command| **command != "help").map(|command| vec![*command, "--help"]);
+    let below = ["run", "matrix", "fuzz", "list", "trace"].map(|command| vec![command, "--", "--help"]);
+    let framework = ["add", "list", "remove"].map(|command| vec!["framework", command, "--help"]);
+    for line in own.chain(below).chain(framework) {
+        let output = run(&line);
+        let text = printed(&output);
+        assert!(output.status.success() && text.contains("Usage: cargo driver "), "{line:?}: {text}");
+        assert_eq!(named(&text), Vec::<String>::new(), "{line:?}");
+    }
+    let text = printed(&run(&["list", "--", "--help"]));
+    assert!(text.contains("cargo driver list -- --os win7") && !text.contains("FILE.sys"), "{text}");
+}
+
+#[test]
+fn a_wrong_option_of_a_run_is_explained_with_a_command_of_cargo_driver() {
+    for command in ["run", "matrix", "fuzz", "list"] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-driver"));
+        // What `cargo driver run -- --no-such` starts after the build.
+        let output = program.args(["--internal-program", "nt-host", command, "x.sys", "--no-such"]).output().unwrap();
+        let text = printed(&output);
+        assert!(text.contains(&format!("Usage: cargo driver {command} -- [OPTIONS]")), "{text}");
+        assert_eq!(named(&text), Vec::<String>::new());
+    }
+}
+
+/// The Rust files below a folder.
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .collect()
+}
+
+#[test]
+fn no_message_names_a_command_of_nt_host() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Examples in the help, which the test above reads; the command of findings, which `--runner` replaces; pages of the documentation.
+    let known = ["cli/args.rs", "fuzz/input.rs", "documentation.rs"];
+    let mut files = 0;
+    for dir in [
+        "host/nt-host",
+        "host/nt-machine",
+        "host/driver-build",
+        "host/wdk-kit",
+        "tools/driver-package",
+        "tools/cargo-driver",
+    ] {
+        for path in sources(&crates.join(dir).join("src")) {
+            files += 1;
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let names: Vec<String> = code.flat_map(named).collect();
+            assert!(names.is_empty() || known.iter().any(|end| path.ends_with(end)), "{}: {names:?}", path.display());
+        }
+    }
+    assert!(files > 300, "{files}");
+}
