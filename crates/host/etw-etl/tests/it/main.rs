@@ -6,6 +6,7 @@ mod corpus;
 mod genuine;
 mod growing;
 mod hostile;
+mod interfaces;
 mod kernel_stacks;
 mod killed;
 mod layouts;

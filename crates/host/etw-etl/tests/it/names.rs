@@ -163,17 +163,6 @@ fn each_field_of_one_kind_of_event_has_a_column() {
 }
 
 #[test]
-fn a_network_interface_of_the_configuration_is_decoded_whole() {
-    let mut payload = vec![0; 1352];
-    payload[28..36].copy_from_slice(&wide("LAN\0")[..8]);
-    let path = trace("interface.etl", &[record(0x0B24, 0, 1_000_010, 4, 8, &payload)]);
-    let interface = &decoded(&path, 0x0B24)[0];
-    assert_eq!((interface.event.as_deref(), &interface.raw), (Some("NetworkInterface"), &None));
-    assert_eq!(interface.field("Alias").map(ToString::to_string).as_deref(), Some("LAN"));
-    assert!(interface.field("OutQLen").is_some());
-}
-
-#[test]
 fn the_manifest_provider_of_the_kernel_names_processes_as_well() {
     let path = folder("names").join("manifest.etl");
     let mut writer = Writer::create(&path, options()).unwrap();

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use etw_etl::decode::Parts;
-use etw_etl::{Decoder, Event, Exporter, Format, FrameNames, Reader, ReaderOptions};
+use etw_etl::{Decoder, Event, EventRef, Exporter, Format, FrameNames, Reader, ReaderOptions};
 use serde_json::Value;
 use test_support::reencode;
 
@@ -34,7 +34,7 @@ pub(super) fn run(bytes: &[u8]) {
             exporter.event(&event).expect("memory takes everything");
         }
         look_at(&event);
-        compare(&mut decoder, &event);
+        compare(&mut decoder, &event.as_ref());
         let stack = event.stack().unwrap_or_default();
         let process = event.as_ref().stack_process().unwrap_or_default();
         for (address, names) in stack.iter().flat_map(|address| names.iter().map(move |names| (*address, names))) {
@@ -75,10 +75,9 @@ fn look_at(event: &Event) {
 }
 
 /// Compares the two ways to decode an event.
-fn compare(decoder: &mut Decoder, event: &Event) {
-    let event = event.as_ref();
-    let tree = decoder.decode(&event);
-    let Some(flat) = decoder.flat(&event) else { return };
+pub(super) fn compare(decoder: &mut Decoder, event: &EventRef<'_>) {
+    let tree = decoder.decode(event);
+    let Some(flat) = decoder.flat(event) else { return };
     assert_eq!(flat.field_count(), tree.fields.len(), "another number of fields");
     assert_eq!(flat.fields().count(), tree.fields.len(), "fields without values");
     for ((schema, value), field) in flat.fields().zip(&tree.fields) {

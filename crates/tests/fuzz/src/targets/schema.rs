@@ -1,7 +1,7 @@
 //! Descriptions of events in traces, and payloads that are decoded with them. The input is a size, a
 //! `TRACE_EVENT_INFO` of this size, and a payload. Guarantees: decoding and counting agree on whether the schema
-//! covers every byte. The kernel's event classes accept any payload. Captured packets become well-formed pcapng
-//! blocks.
+//! covers every byte. An event that is decoded without a tree has the same values as one with a tree. The built-in
+//! schemas accept any payload. Captured packets become well-formed pcapng blocks.
 
 use std::sync::Arc;
 
@@ -9,7 +9,20 @@ use etw_etl::export::Pcapng;
 use etw_etl::{Clock, Decoder, Event, EventData, Exporter, Format};
 use etw_manifest::tdh::{self, TYPE_EVENT_INFO, TYPE_MAP_INFO, TraceSchemas};
 use etw_manifest::{EventKey, EventSchema, Layers, Schema};
-use etw_types::{EventDescriptor, Guid, Keyword};
+use etw_types::{EventDescriptor, Guid, Keyword, Opcode};
+
+use super::etl::compare;
+
+/// Providers with built-in schemas, and the flags of their events: the .NET runtime and its rundown, then the classes
+/// of the configuration and of images.
+const BUILT_IN: [(&str, u16); 4] = [
+    ("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4", 0),
+    ("a669021c-c450-4609-a035-5af59af4df18", 0),
+    ("9b79ee91-b5fd-41c0-a243-4248e266e9d0", CLASSIC),
+    ("b3e675d7-2554-4f18-830b-2762732560de", CLASSIC),
+];
+/// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
+const CLASSIC: u16 = 0x100;
 
 /// A schema source that returns the same schema for every event.
 struct One(Arc<EventSchema>);
@@ -24,7 +37,7 @@ impl Schema for One {
     }
 }
 
-/// Reads the description, and decodes the payload with it and with the kernel's event classes.
+/// Reads the description, and decodes the payload with it and with the built-in schemas.
 pub(super) fn run(bytes: &[u8]) {
     let Some((size, rest)) = bytes.split_first_chunk() else { return };
     let (info, payload) = rest.split_at(rest.len().min(u16::from_le_bytes(*size).into()));
@@ -36,8 +49,10 @@ pub(super) fn run(bytes: &[u8]) {
     if let Some(schema) = tdh::event(info, |_| tdh::map(payload).map(Arc::new)) {
         let mut layers = Layers::new();
         layers.push(Arc::new(One(Arc::new(schema))));
-        agree(Decoder::new(layers), &event(payload));
+        let descriptor = EventDescriptor { id: 1, ..EventDescriptor::default() };
+        agree(Decoder::new(layers), &event(Guid::ZERO, descriptor, 0, payload));
     }
+    built_in(size[0], size[1], payload);
     kernel(size[0], size[1], payload);
     packets(u16::from_le_bytes(*size), info, payload);
 }
@@ -73,13 +88,23 @@ fn packets(keyword: u16, info: &[u8], payload: &[u8]) {
     assert!(rest.is_empty(), "there are bytes after the last block");
 }
 
-fn event(payload: &[u8]) -> Event {
-    let descriptor = EventDescriptor { id: 1, ..EventDescriptor::default() };
+fn event(provider: Guid, descriptor: EventDescriptor, flags: u16, payload: &[u8]) -> Event {
     let payload = &payload[..payload.len().min(60_000)];
-    let data = EventData { descriptor, payload, is_32_bit: payload.len() % 2 == 1, ..EventData::default() };
+    let is_32_bit = payload.len() % 2 == 1;
+    let data = EventData { provider, descriptor, flags, payload, is_32_bit, ..EventData::default() };
     let mut record = vec![0; data.encoded_len()];
     data.encode(&mut record).expect("the event fits");
     Event::from_record(&record, 0, &Clock::default()).expect("the event is one")
+}
+
+/// Decodes the payload as that of an event of a provider with built-in schemas.
+fn built_in(number: u8, version: u8, payload: &[u8]) {
+    let opcode = Opcode::from_int(number);
+    let descriptor = EventDescriptor { id: number.into(), version: version % 4, opcode, ..EventDescriptor::default() };
+    for (provider, flags) in BUILT_IN {
+        let provider = Guid::parse(provider).expect("a GUID");
+        agree(Decoder::default(), &event(provider, descriptor, flags, payload));
+    }
 }
 
 /// Decodes the payload as that of a kernel event of any type.
@@ -105,6 +130,7 @@ fn agree(mut decoder: Decoder, event: &Event) {
         assert_eq!(said.raw.is_none(), identity.is_whole, "decoding and counting differ");
     }
     let _ = said.message();
+    compare(&mut decoder, &event);
     let mut exporter =
         Exporter::new(Vec::new(), Format::JsonLines).expect("memory takes everything").with_decoder(decoder);
     exporter.event_ref(&event).expect("memory takes everything");

@@ -312,6 +312,10 @@ fn schemas() -> Vec<Made> {
         ("chunk", behind(b"\x01\x01\0\x5b\x01\0\0\0<events/>", &[])),
         // The size is the hook id of a process that starts.
         ("process", [&[1, 3][..], &[0; 0x301], &[7; 36], &[0; 4], b"a.exe\0a\0\0\0"].concat()),
+        // The size is the number of an event of a built-in provider, and its version: a network interface, and a method
+        // of .NET that was compiled.
+        ("interface", [&[36, 0][..], &[0; 36], &[1; 1352]].concat()),
+        ("method", [&[143, 1][..], &[0; 0x18F], &[1; 36], b"N\0\0\0M\0\0\0(\0)\0\0\0", &[0; 2]].concat()),
     ]
 }
 

@@ -14,6 +14,8 @@ use crate::output::Output;
 
 /// The schemes of collectors, and the ports of addresses without one: that of collectors, and that of HTTPS.
 const SCHEMES: [(&str, u16); 2] = [("http://", 4318), ("https://", 443)];
+/// Maximum length of the first line of a result, in bytes. A collector that sends more does not speak HTTP.
+const MAX_STATUS: u64 = 1024;
 
 /// A target of requests.
 pub(super) enum Target {
@@ -107,7 +109,7 @@ fn exchange(stream: &mut (impl Read + Write), host: &str, path: &str, body: &str
     )?;
     stream.flush()?;
     let mut status = String::new();
-    BufReader::new(stream).read_line(&mut status)?;
+    BufReader::new(stream.take(MAX_STATUS)).read_line(&mut status)?;
     match status.split(' ').nth(1) {
         Some(code) if code.starts_with('2') => Ok(()),
         _ => Err(io::Error::other(format!("the collector's result is '{}'", status.trim_end()))),
@@ -116,7 +118,37 @@ fn exchange(stream: &mut (impl Read + Write), host: &str, path: &str, body: &str
 
 #[cfg(test)]
 mod tests {
-    use super::Collector;
+    use std::io::{self, Read, Write};
+
+    use super::{Collector, exchange};
+
+    /// A connection to a collector that takes everything, and whose result is this line and then has no end.
+    struct Endless(&'static [u8]);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() { io::repeat(b'x').read(into) } else { self.0.read(into) }
+        }
+    }
+
+    impl Write for Endless {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_result_without_an_end_is_read_up_to_its_status() {
+        let send = |result: &'static [u8]| exchange(&mut Endless(result), "collector:4318", "/v1/logs", "{}");
+        assert!(send(b"HTTP/1.1 200 OK\r\n").is_ok());
+        assert!(send(b"HTTP/1.1 404 Not Found\r\n").unwrap_err().to_string().ends_with("'HTTP/1.1 404 Not Found'"));
+        let error = send(b"").unwrap_err().to_string();
+        assert!(error.len() < 2000 && error.contains("xxx"), "{error}");
+    }
 
     #[test]
     fn an_address_has_the_port_of_its_scheme_and_a_path() {
