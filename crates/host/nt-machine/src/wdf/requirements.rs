@@ -201,7 +201,7 @@ pub(super) fn remove_added(device: Handle, lists: [Handle; 2]) -> Outcome {
     if callback.is_null() || lists.into_iter().any(resource_list::is_empty) {
         return Ok(());
     }
-    let [raw, translated] = lists.map(|list| list.as_int());
+    let [raw, translated] = lists.map(Handle::as_int);
     let call = || call_back(NAME, PASSIVE, callback, &[device.as_int(), raw, translated]) as u32;
     let status = NtStatus::from_int(resource_list::opened(lists, call)?);
     if status.is_error() {

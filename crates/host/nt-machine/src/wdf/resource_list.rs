@@ -180,7 +180,9 @@ pub(super) fn opened<R>(lists: [Handle; 2], body: impl FnOnce() -> R) -> Outcome
             list.is_open = false;
             std::mem::take(&mut list.entries)
         });
-        gone.into_iter().for_each(|entry| free(entry.copy));
+        for entry in gone {
+            free(entry.copy);
+        }
         fill(list, descriptors)?;
     }
     Ok(result)
