@@ -574,8 +574,38 @@ static NTSTATUS Keys(void)
     return 0;
 }
 
+/* Sessions: the test has started one. */
+static NTSTATUS Sessions(void)
+{
+    ANY query = (ANY)LookUp(L"WmiQueryTraceInformation");
+    UNICODE_STRING name;
+    ULONG64 handles[4] = {0}, handle = 0;
+    ULONG64 node[6] = {0};
+    ULONG length = 0, id = 0;
+
+    CHECK((NTSTATUS)query(6, handles, sizeof(handles), &length, NULL) == 0 && length == 8 && handles[1] == 0);
+    CHECK((NTSTATUS)query(6, handles, 0, &length, NULL) == 0x105 && length == 8);
+    /* The handle of a provider also has its level and its flags. */
+    node[1] = handles[0] | 5 << 16 | 0x12345678ull << 32;
+    CHECK((NTSTATUS)query(0, &id, 4, &length, node) == 0 && length == 4 && id == handles[0]);
+    CHECK((NTSTATUS)query(1, &handle, 8, NULL, &id) == 0 && handle == handles[0]);
+    CHECK((NTSTATUS)query(2, &id, 4, NULL, node) == 0 && id == 0x12345678);
+    CHECK((NTSTATUS)query(3, &id, 8, NULL, node) == 0 && id == 5);
+    RtlInitUnicodeString(&name, L"nt-host");
+    CHECK((NTSTATUS)query(7, &handle, 8, NULL, &name) == 0 && handle == handles[0]);
+    CHECK((NTSTATUS)query(7, &handle, 4, &length, &name) == (NTSTATUS)0xC0000004 && length == 8);
+    RtlInitUnicodeString(&name, L"missing");
+    CHECK((NTSTATUS)query(7, &handle, 8, NULL, &name) == (NTSTATUS)0xC000000D);
+    CHECK((NTSTATUS)query(7, &handle, 8, NULL, NULL) == (NTSTATUS)0xC0000030);
+    node[1] = 77;
+    CHECK((NTSTATUS)query(0, &id, 4, NULL, node) == (NTSTATUS)0xC0000008);
+    CHECK((NTSTATUS)query(4, &handle, 8, NULL, NULL) == (NTSTATUS)0xC0000225);
+    CHECK((NTSTATUS)query(15, &handle, 8, NULL, NULL) == (NTSTATUS)0xC0000003);
+    return 0;
+}
+
 static const STEP Steps[] = {Image,    Modules,  Security, Tables, Queues,  Library, Counts,
-                             Printing, Hardware, Names,    Links,  Smaller, Keys};
+                             Printing, Hardware, Names,    Links,  Smaller, Keys,    Sessions};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

@@ -63,7 +63,7 @@ const OBJECTS: [&str; 15] = [
 ];
 
 /// The steps of `wdm_system`, in order.
-const SYSTEM: [&str; 13] = [
+const SYSTEM: [&str; 14] = [
     "the kernel's image",
     "modules",
     "security descriptors",
@@ -77,6 +77,7 @@ const SYSTEM: [&str; 13] = [
     "symbolic links",
     "smaller routines",
     "information about keys",
+    "sessions",
 ];
 
 /// The steps of `wdm_lifetime`, in order.
@@ -142,7 +143,8 @@ fn counts_names_threads_and_processors_are_as_documented() {
 #[test]
 fn features_of_older_and_larger_drivers_work_as_on_windows() {
     let deep = RegistryKey::Path(r"\Registry\Machine\Software\CSystem\Deep".into());
-    let host = plain("wdm_system").registry(deep, "Given", RegistryValue::Dword(7)).start().expect("DriverEntry");
+    let builder = plain("wdm_system").trace_all().registry(deep, "Given", RegistryValue::Dword(7));
+    let host = builder.start().expect("DriverEntry");
     every_step_of(&host, &SYSTEM);
     assert!(host.notes().iter().any(|note| note.starts_with("MM_SYSTEM_RANGE_START at image+")), "{:?}", host.notes());
 }

@@ -39,6 +39,7 @@ mod protection;
 mod queues;
 mod registers;
 mod releases;
+mod requirements;
 mod rules;
 mod sample;
 mod sample_parts;

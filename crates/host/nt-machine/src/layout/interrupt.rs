@@ -6,6 +6,7 @@ use crate::memory::{Code, GuestPtr, Opaque};
 
 layout! {
     /// The union's members are words that need no alignment.
+    #[derive(PartialEq, Eq)]
     CM_PARTIAL_RESOURCE_DESCRIPTOR: 20 {
         Type: u8,
         ShareDisposition: u8,
@@ -24,6 +25,7 @@ layout! {
     }
 
     /// The union's members are of different sizes.
+    #[derive(PartialEq, Eq)]
     IO_RESOURCE_DESCRIPTOR: 32 {
         Option: u8,
         Type: u8,

@@ -126,6 +126,12 @@ layout! {
         Callbacks: [GuestPtr<Code>; 16],
     }
 
+    WDF_FDO_EVENT_CALLBACKS: 32 {
+        Size: u32,
+        Padding: u32,
+        Callbacks: [GuestPtr<Code>; 3],
+    }
+
     /// `WDF_POWER_POLICY_EVENT_CALLBACKS` before 1.7; later versions have one more callback.
     WDF_POLICY_CALLBACKS: 56 {
         Size: u32,

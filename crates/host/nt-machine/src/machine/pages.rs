@@ -33,7 +33,7 @@ const LAXER: &str = "\
 
 /// Functions of the framework that this host accepts at a higher IRQL than their pages state.
 const LAXER_FUNCTIONS: &str = "\
-    WdfFdoInitSetEventCallbacks WdfFdoInitSetFilter WdfFileObjectGetFileName WdfInterruptSynchronize \
+    WdfFdoInitSetFilter WdfFileObjectGetFileName WdfInterruptSynchronize \
     WdfPdoInitAllocate WdfPdoInitAllowForwardingRequestToParent WdfPdoInitSetDefaultLocale \
     WdfPdoInitSetEventCallbacks WdfRequestRetrieveUnsafeUserInputBuffer WdfRequestRetrieveUnsafeUserOutputBuffer \
     WdfWmiInstanceFireEvent";

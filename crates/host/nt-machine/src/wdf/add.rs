@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::device::{self, devices};
 use super::init::{self, Init};
 use super::state::with;
-use super::{Handle, control, driver, enumerate, life, object};
+use super::{Handle, control, driver, enumerate, life, object, requirements};
 use crate::kernel::io::{device as wdm, stack};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::DEVICE_OBJECT;
@@ -40,6 +40,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
     }
     let is_added = |device: &Handle| !before.contains(device) && !device::is_control(*device);
     let device = devices().into_iter().find(is_added).ok_or(NtStatus::NoSuchDevice)?;
+    requirements::filter(device)?;
     enumerate::start(device).map(|()| device)
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::{
     cancel, children, complete, control, create, device, device_state, driver, file, format, idle, init, interface,
     interrupt, irp_dispatch, life, locks, memory, misc, parts, pdo, policy, preprocess, property, query_interface,
-    queue, queue_create, queue_state, registry, request, resource_list, retrieve, send, sync, target, target_open,
-    target_state, timer, user_buffers, wmi, work,
+    queue, queue_create, queue_state, registry, request, requirements, resource_list, retrieve, send, sync, target,
+    target_open, target_state, timer, user_buffers, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -14,7 +14,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 41] = [
+static FAMILIES: [&[Routine]; 42] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     complete::FUNCTIONS,
@@ -45,6 +45,7 @@ static FAMILIES: [&[Routine]; 41] = [
     queue_state::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
+    requirements::FUNCTIONS,
     resource_list::FUNCTIONS,
     retrieve::FUNCTIONS,
     send::FUNCTIONS,
@@ -85,7 +86,9 @@ mod tests {
             "CCHAR" | "KPROCESSOR_MODE" => kind == Kind::Signed(1),
             "USHORT" => kind == Kind::Unsigned(2),
             "ULONG" | "ACCESS_MASK" | "DEVICE_TYPE" | "LCID" => kind == Kind::Unsigned(4),
-            "LONG" | "POOL_TYPE" | "POWER_ACTION" | "DEVICE_REGISTRY_PROPERTY" => kind == Kind::Signed(4),
+            "LONG" | "POOL_TYPE" | "INTERFACE_TYPE" | "POWER_ACTION" | "DEVICE_REGISTRY_PROPERTY" => {
+                kind == Kind::Signed(4)
+            }
             "LONGLONG" => kind == Kind::Signed(8),
             "size_t" | "ULONG_PTR" | "ULONGLONG" | "KAFFINITY" => kind == Kind::Unsigned(8),
             "WDFCONTEXT" | "LPCGUID" => kind == Kind::Pointer,

@@ -8,8 +8,8 @@ use super::object::needs_pnp;
 use super::state::{Origin, Past, with};
 use super::{Handle, object, structures};
 use crate::layout::{
-    DEVICE_OBJECT, GUID, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
-    WDF_IO_TYPE_CONFIG, WDF_OBJECT_ATTRIBUTES,
+    DEVICE_OBJECT, GUID, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FDO_EVENT_CALLBACKS,
+    WDF_FILEOBJECT_CONFIG, WDF_IO_TYPE_CONFIG, WDF_OBJECT_ATTRIBUTES,
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, functions};
@@ -158,9 +158,23 @@ functions! { pub(super) FUNCTIONS;
         with_init(init, |init| init.filter = true);
     }
 
-    #[irql(DISPATCH), fixed]
-    fn WdfFdoInitSetEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
-        check(init);
+    /// A driver that adds resources must also remove them.
+    #[irql(PASSIVE)]
+    fn WdfFdoInitSetEventCallbacks(init: Handle, callbacks: GuestPtr<WDF_FDO_EVENT_CALLBACKS>) -> Result<(), Fault> {
+        let is_fdo = with_init(init, |init| init.origin() == Origin::DeviceAdd);
+        if !is_fdo {
+            verify::find(Rule::FrameworkMisuse, format_args!("the init structure is not that of a function device"));
+        } else if structures::FDO_EVENT_CALLBACKS.fits(callbacks)? {
+            let callbacks = callbacks.Callbacks().read()?;
+            let [filter_add, _, remove_added] = callbacks;
+            if !filter_add.is_null() && remove_added.is_null() {
+                let what = format_args!("EvtDeviceFilterAddResourceRequirements needs EvtDeviceRemoveAddedResources");
+                verify::find(Rule::FrameworkMisuse, what);
+            } else {
+                with_init(init, |init| init.fdo_callbacks = callbacks);
+            }
+        }
+        Ok(())
     }
 
     #[irql(DISPATCH)]
@@ -217,6 +231,8 @@ pub(super) struct Init {
     pub(super) policy_callbacks: Option<u64>,
     /// The callbacks for waking.
     pub(super) wake: [GuestPtr<Code>; 6],
+    /// The callbacks of `WDF_FDO_EVENT_CALLBACKS`.
+    pub(super) fdo_callbacks: [GuestPtr<Code>; 3],
     /// A function that changes the init structure has failed.
     pub(super) failed: bool,
     /// `WdfDeviceCreate` has failed.

@@ -255,10 +255,8 @@ fn create_interrupt(
 /// Returns the interrupt that a resource descriptor of a device describes.
 fn by_descriptor(device: Handle, named: GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>) -> Option<Resource> {
     let lists = with_device(device, |device| device.resources);
-    let vector = lists.into_iter().filter(|list| object::exists(*list)).find_map(|list| {
-        resource_list::with_descriptors(list, |list| list.contains(&named))
-            .then(|| named.read().or_stop().u.get(1).copied().unwrap_or_default())
-    })?;
+    let mut lists = lists.into_iter().filter(|list| object::exists(*list));
+    let vector = lists.find_map(|list| resource_list::by_copy(list, named))?.u.get(1).copied().unwrap_or_default();
     resources::interrupts().into_iter().find(|interrupt| interrupt.vector == vector)
 }
 

@@ -61,6 +61,7 @@ mod queue_create;
 mod queue_state;
 mod registry;
 mod request;
+mod requirements;
 mod resource_list;
 mod retrieve;
 mod send;

@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use super::device::{self, Phase, with_device};
 use super::state::close_clients;
+use super::states::PnpState;
 use super::turn::Turn;
 use super::{Handle, child_list, file, life, object, power, preprocess};
 use crate::kernel::io::major::{PNP, POWER};
@@ -17,14 +18,19 @@ use crate::verify::{GapKind, gap};
 const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
 
 /// Starts a device (`IRP_MN_START_DEVICE`), and its children with `children` if that succeeds. A device that fails to start is
-/// removed.
+/// removed, by surprise if it was stopped only to get other resources.
 pub(super) fn start(device: Handle, children: fn(Handle)) -> Outcome {
     let Some(_turn) = Turn::take(device, Phase::Start) else { return fail(NtStatus::NoSuchDevice) };
+    let is_restart = with_device(device, |device| device.pnp_state == PnpState::STOPPED);
     let start = move || status_of(power::start(device, children));
     let started = preprocess::through(device, (PNP, 0), Handle::NULL, start)?;
     if let Err(status) = started.ok() {
         not_started(device, status);
-        finish_removal(device)?;
+        if is_restart {
+            submit(device.as_int(), move || remove_by_surprise(device));
+        } else {
+            finish_removal(device)?;
+        }
         return fail(status);
     }
     // Windows asks each device that has started. A device that has already failed is asked by the thread that removes it.
@@ -44,10 +50,15 @@ pub(super) fn remove_failed(device: Handle) {
         }
         preprocess::through(device, (PNP, QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success).or_stop();
         drop(turn);
-        if object::exists(device) {
-            let _ = remove_device(device, true);
-        }
+        remove_by_surprise(device);
     });
+}
+
+/// Removes a device by surprise, unless it is already gone. A failure is already reported.
+fn remove_by_surprise(device: Handle) {
+    if object::exists(device) {
+        let _ = remove_device(device, true);
+    }
 }
 
 /// Records that a device did not start, with the callback that failed.

@@ -8,22 +8,23 @@ use super::init::{
 };
 use super::states::{PnpState, PolicyState, PowerState};
 use super::transition::{D3, D3_FINAL, Down, Up, enter, event, run_callback, set_pnp, set_policy, set_power, suspend};
-use super::{Handle, idle, interrupt, queue_state};
+use super::{Handle, idle, interrupt, queue_state, requirements};
 use crate::exception::fault;
 use crate::kernel::io::resources;
 use crate::kernel::kernel;
-use crate::routine::Failure;
+use crate::routine::{Failure, Outcome};
 
 /// Starts a device: hardware, power, queues, self-managed I/O. Then `children` starts its children.
 pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus> {
     resources::note_if_none();
-    let [raw, translated] = match interrupt::assign(device) {
-        Ok(lists) => lists,
-        Err(Failure::Status(status)) => return Err(status),
-        Err(Failure::Fault(fault)) => fault::raise(fault, false),
-    };
-    let lists = [raw.as_int(), translated.as_int()];
+    let lists = or_stop(interrupt::assign(device))?;
     let is_restart = with_device(device, |device| device.pnp_state == PnpState::STOPPED);
+    set_pnp(device, if is_restart { PnpState::STOPPED_WAIT_FOR_START_COMPLETION } else { PnpState::INIT_STARTING });
+    if let Err(status) = or_stop(requirements::remove_added(device, lists)) {
+        not_sent_to_bus(device, is_restart);
+        return Err(status);
+    }
+    let lists = lists.map(Handle::as_int);
     let [preparation, power_up] = if is_restart {
         [PnpState::STARTING_FROM_STOPPED, PnpState::RESTARTING]
     } else {
@@ -52,6 +53,25 @@ pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus
     idle::check(device);
     children(device);
     result
+}
+
+/// Returns the status of a failure. An access that failed stops the machine.
+fn or_stop<R>(outcome: Outcome<R>) -> Result<R, NtStatus> {
+    outcome.map_err(|failure| match failure {
+        Failure::Status(status) => status,
+        Failure::Fault(fault) => fault::raise(fault, false),
+    })
+}
+
+/// The states of a device whose driver refuses `IRP_MN_START_DEVICE` before the bus gets it: `PnpEventStartDeviceFailed`.
+fn not_sent_to_bus(device: Handle, is_restart: bool) {
+    if is_restart {
+        set_pnp(device, PnpState::FAILED);
+        flush(device);
+        set_pnp(device, PnpState::FAILED_WAIT_FOR_REMOVE);
+    } else {
+        set_pnp(device, PnpState::INIT);
+    }
 }
 
 /// Calls the driver to release its hardware, then deletes the interrupt objects that it created for this hardware.

@@ -8,6 +8,7 @@ impl PnpState {
     /// A control device stays in this state.
     pub(super) const OBJECT_CREATED: Self = Self(0x100);
     pub(super) const INIT: Self = Self(0x105);
+    pub(super) const INIT_STARTING: Self = Self(0x106);
     pub(super) const HARDWARE_AVAILABLE: Self = Self(0x108);
     pub(super) const QUERY_REMOVE_ASK_DRIVER: Self = Self(0x10B);
     pub(super) const QUERY_REMOVE_PENDING: Self = Self(0x10C);
@@ -20,6 +21,7 @@ impl PnpState {
     pub(super) const STARTED: Self = Self(0x119);
     pub(super) const STARTING_FROM_STOPPED: Self = Self(0x11D);
     pub(super) const STOPPED: Self = Self(0x11E);
+    pub(super) const STOPPED_WAIT_FOR_START_COMPLETION: Self = Self(0x11F);
     pub(super) const STARTED_STOPPING: Self = Self(0x120);
     pub(super) const FDO_REMOVED: Self = Self(0x124);
     pub(super) const SURPRISE_REMOVE_IO_STARTED: Self = Self(0x127);

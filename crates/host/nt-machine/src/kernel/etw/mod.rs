@@ -3,10 +3,11 @@
 mod data;
 mod environment;
 mod routines;
+mod trace_information;
 
 pub(crate) use environment::DriverView;
 pub(crate) use routines::{Writers, report_leaks};
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: &[&[Routine]] = &[routines::ROUTINES];
+pub(super) const ROUTINES: &[&[Routine]] = &[routines::ROUTINES, trace_information::ROUTINES];

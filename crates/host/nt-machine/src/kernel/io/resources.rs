@@ -99,13 +99,11 @@ pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
     [raw, translated]
 }
 
-/// Creates the list of what the device requires, in memory that a driver can free: exactly the resources that it gets. NULL
-/// if it requires none, or if there is no memory. `owner` is the routine that is to blame if the memory leaks.
-pub(super) fn requirements(owner: GuestPtr<Code>) -> Result<GuestPtr<IO_RESOURCE_REQUIREMENTS_LIST>, Fault> {
+/// Returns the descriptors of what the device requires: exactly the resources that it gets.
+pub(crate) fn required() -> Vec<IO_RESOURCE_DESCRIPTOR> {
     let range = |first: u64, last: u64, length: u32| [u64::from(length) | 1 << 32, first, last];
     let [raw, _] = descriptors();
-    let required: Vec<IO_RESOURCE_DESCRIPTOR> = raw
-        .into_iter()
+    raw.into_iter()
         .map(|descriptor| {
             let [low, high, length, _] = descriptor.u;
             let start = u64::from(low) | u64::from(high) << 32;
@@ -120,7 +118,13 @@ pub(super) fn requirements(owner: GuestPtr<Code>) -> Result<GuestPtr<IO_RESOURCE
             let CM_PARTIAL_RESOURCE_DESCRIPTOR { Type, ShareDisposition, Flags, .. } = descriptor;
             IO_RESOURCE_DESCRIPTOR { Option: 0, Type, ShareDisposition, Spare1: 0, Flags, Spare2: 0, u }
         })
-        .collect();
+        .collect()
+}
+
+/// Creates the list of what the device requires, in memory that a driver can free. NULL if it requires nothing, or if there is
+/// no memory. `owner` is the routine that is to blame if the memory leaks.
+pub(super) fn requirements(owner: GuestPtr<Code>) -> Result<GuestPtr<IO_RESOURCE_REQUIREMENTS_LIST>, Fault> {
+    let required = required();
     if required.is_empty() {
         return Ok(GuestPtr::NULL);
     }

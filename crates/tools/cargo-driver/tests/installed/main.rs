@@ -2,6 +2,8 @@
 #![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod original;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
