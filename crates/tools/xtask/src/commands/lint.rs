@@ -68,9 +68,9 @@ fn format(context: &Context) -> Result<Outcome, Error> {
     context.cargo().args(["fmt", "--all", "--check"]).run()?;
     let manifests = [IMAGES_MANIFEST, BENCH_IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST, KMDF_DRIVERS_MANIFEST];
     for manifest in manifests.into_iter().chain(LONE_MANIFESTS) {
-        // `--all` also formats the crates of this repository that a package depends on. Only a workspace needs it.
-        let all = [BENCH_IMAGES_MANIFEST, KMDF_DRIVERS_MANIFEST].contains(&manifest).then_some("--all");
-        context.cargo().args(["fmt", "--check", "--manifest-path", manifest]).args(all).run()?;
+        // In the folder itself, because `--all` would also format the crates of this repository that a package depends on.
+        let dir = context.path(manifest).with_file_name("");
+        context.cargo().args(["fmt", "--check"]).current_dir(&dir).run()?;
     }
     Ok(Outcome::Passed)
 }
