@@ -74,6 +74,7 @@ fn fill(kit: &Path, path: Option<&OsStr>) -> Result<(), Error> {
     let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();
     let published = published::Published::read(&sources.bindings)?;
     table.tags.extend(published.enumeration_tags());
+    published.fields(&mut table);
     let records = published.records(&table);
     let corrections = Corrections { constants: &published.constants, records: &records };
     let mut generated = metadata::generate(&sources.metadata, &table, &written, &corrections)?;

@@ -62,6 +62,7 @@ fn field(speller: &Speller<'_>, path: &str, owner: TypeDef<'_>, member: Member<'
     }
     let place = format!("{path}.{name}");
     let is_constant = member.has_attribute("ConstAttribute") && !speller.table.constant_pointers.contains(path);
+    let is_constant = is_constant || speller.table.is_constant_field(&place);
     let element = speller.spell(element, Place::Field(&place), is_constant);
     let kind = match count {
         Some(count) => Type::Array { of: Box::new(element), count: Some(count) },

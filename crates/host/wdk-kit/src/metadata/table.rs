@@ -15,8 +15,11 @@ pub(crate) struct Table {
     pub(crate) names: BTreeMap<String, String>,
     /// Patterns of names that are left out.
     pub(crate) without: Vec<String>,
-    /// `Routine`, `Record.Field`: 64-bit integers that are `LONGLONG` and not `LARGE_INTEGER`.
+    /// Routines with 64-bit integers that are `LONGLONG` and not `LARGE_INTEGER`.
     pub(crate) plain: Vec<String>,
+    /// `Record.Field`: the same for fields, and pointers to constant data. The published bindings have these.
+    pub(crate) plain_fields: BTreeSet<String>,
+    pub(crate) constant_fields: BTreeSet<String>,
     /// `Record.Field`: unsigned 64-bit integers that are a `ULARGE_INTEGER`.
     pub(crate) unsigned: BTreeSet<String>,
     /// Types that routines take by a pointer to constant data.
@@ -138,7 +141,12 @@ impl Table {
 
     /// Whether a signed 64-bit integer at this place is `LONGLONG`.
     pub(crate) fn is_plain(&self, place: &str) -> bool {
-        matches(&self.plain, place)
+        self.plain_fields.contains(place.trim_start_matches('_')) || matches(&self.plain, place)
+    }
+
+    /// Whether the pointer in this field is to constant data, whatever the metadata says.
+    pub(crate) fn is_constant_field(&self, place: &str) -> bool {
+        self.constant_fields.contains(place.trim_start_matches('_'))
     }
 }
 

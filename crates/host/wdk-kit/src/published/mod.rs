@@ -20,6 +20,7 @@ use crate::Error;
 use crate::metadata::{Generated, KERNEL, PROCESSORS, Table, declared};
 use crate::model::{self, Keyword, Member, Part, Signature, Source, Type, forwards};
 use parse::{Bindings, Item, Record};
+use resolve::nested;
 use types::{NEVER, UNIT};
 
 /// The bindings.
@@ -86,6 +87,47 @@ impl Published {
             }
         }
         tags
+    }
+
+    /// Notes for the fields of records what the metadata has lost: which 64-bit integers are no `LARGE_INTEGER`, and which pointers are
+    /// to constant data.
+    pub(crate) fn fields(&self, table: &mut Table) {
+        for (name, record) in self.records.iter().filter(|(name, _)| !name.contains("__bindgen")) {
+            self.fields_of(record, name.trim_start_matches('_'), table);
+        }
+    }
+
+    fn fields_of(&self, record: &Record, path: &str, table: &mut Table) {
+        for (name, kind) in &record.fields {
+            let place = format!("{path}.{name}");
+            if let Some(inner) = nested(kind).and_then(|(inner, _)| self.records.get(inner)) {
+                let path = if name.starts_with("__bindgen_anon") { path } else { &place };
+                self.fields_of(inner, path, table);
+                continue;
+            }
+            match self.without_aliases(kind) {
+                Type::Name(name) if name == "::core::ffi::c_longlong" => drop(table.plain_fields.insert(place)),
+                Type::Pointer { is_constant: true, .. } => drop(table.constant_fields.insert(place)),
+                _ => {}
+            }
+        }
+    }
+
+    /// The type that a name means; of an array, the type of its elements.
+    fn without_aliases<'k>(&'k self, kind: &'k Type) -> &'k Type {
+        let mut kind = kind;
+        // C does not allow cycles; the limit ends the loop if the bindings have one.
+        for _ in 0..16 {
+            kind = match kind {
+                Type::Array { of, .. } => of,
+                Type::Name(name) => match self.aliases.get(name) {
+                    Some(target) => target,
+                    None => return kind,
+                },
+                _ => return kind,
+            };
+        }
+        kind
     }
 
     /// Returns records that are used instead of those of the metadata, by their names without an underscore.
@@ -178,8 +220,8 @@ impl Published {
     }
 }
 
-/// Whether a declaration has information that the metadata has lost: pointers to constant data, 64-bit integers that are not
-/// `LARGE_INTEGER`, or that a routine never returns.
+/// Whether a declaration has information that the metadata has lost: whether pointers are to constant data, 64-bit integers that are
+/// not `LARGE_INTEGER`, or that a routine never returns.
 fn says_more(declaration: &model::Item, metadata: &Signature) -> bool {
     let model::Item::Routine { signature, never_returns, .. } = declaration else { return false };
     let count = |signature: &Signature, is_meant: fn(&Type) -> bool| {
@@ -189,15 +231,19 @@ fn says_more(declaration: &model::Item, metadata: &Signature) -> bool {
     };
     let is_constant = |kind: &Type| match kind {
         Type::Pointer { is_constant, .. } => *is_constant,
+        // In the WDK, this one is not to constant data.
+        Type::Name(name) if name == "PCANSI_STRING" => false,
         Type::Name(name) => {
             let rest = name.strip_prefix("LPC").or_else(|| name.strip_prefix("PC"));
-            rest.is_some_and(|rest| ["SZ", "WCH", "CH", "STR", "WSTR", "GUID"].contains(&rest) || rest.contains('_'))
+            rest.is_some_and(|rest| {
+                ["SZ", "WCH", "CH", "STR", "WSTR", "GUID", "STRING"].contains(&rest) || rest.contains('_')
+            })
         }
         _ => false,
     };
     let is_union = |kind: &Type| matches!(kind, Type::Name(name) if name.ends_with("LARGE_INTEGER"));
     *never_returns
-        || count(signature, is_constant) > count(metadata, is_constant)
+        || count(signature, is_constant) != count(metadata, is_constant)
         || count(signature, is_union) < count(metadata, is_union)
 }
 

@@ -146,7 +146,7 @@ impl Writer<'_> {
 }
 
 /// The name of a record that bindgen made for a field, and the length of the array if the field is one.
-fn nested(kind: &Type) -> Option<(&str, Option<u32>)> {
+pub(super) fn nested(kind: &Type) -> Option<(&str, Option<u32>)> {
     let (name, count) = match kind {
         Type::Name(name) => (name, None),
         Type::Array { of, count } => match of.as_ref() {

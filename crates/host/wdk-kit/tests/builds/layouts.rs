@@ -116,9 +116,9 @@ fn bindings(architecture: CpuArchitecture, triple: &str) -> String {
 }
 
 /// The kit's declarations for one processor and the metadata that they are compared with.
-struct Declarations {
+pub(crate) struct Declarations {
     bindings: String,
-    kit: Module,
+    pub(crate) kit: Module,
     metadata: Metadata,
 }
 
@@ -130,8 +130,8 @@ impl Declarations {
     }
 }
 
-/// Two tests need these, and reading them takes long.
-static X64: LazyLock<Declarations> = LazyLock::new(|| Declarations::read(CpuArchitecture::Amd64, "x86_64"));
+/// Three tests need these, and reading them takes long.
+pub(crate) static X64: LazyLock<Declarations> = LazyLock::new(|| Declarations::read(CpuArchitecture::Amd64, "x86_64"));
 
 fn triple(processor: &str) -> String {
     format!("{processor}-pc-windows-msvc")
@@ -245,6 +245,7 @@ fn routines_take_as_many_parameters_as_microsofts_metadata_says() {
         let theirs = metadata.modules.iter().find_map(|(_, module)| module.routines.get(name));
         let Some((theirs, exporter)) = theirs else { continue };
         compared += 1;
+        let (ours, theirs) = (ours.len(), theirs.len());
         if ours != theirs {
             wrong.push(format!("{name}: {ours} here, {theirs} there"));
         }

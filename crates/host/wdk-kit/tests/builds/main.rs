@@ -7,6 +7,7 @@ mod images;
 mod layouts;
 mod published;
 mod support;
+mod types;
 mod wdf_headers;
 mod wdf_layouts;
 mod wdf_table;

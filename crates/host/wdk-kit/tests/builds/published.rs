@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Records that newer Windows releases have changed, or whose fields bindgen has renamed. The kit follows the newer metadata.
-const CHANGED: [&str; 7] = [
+pub(crate) const CHANGED: [&str; 7] = [
     "_DMA_IOMMU_INTERFACE_EX",
     "_DUPLICATE_CLUSTER_DATA",
     "_MCI_STATS",
@@ -19,12 +19,12 @@ const CHANGED: [&str; 7] = [
     "_VOLUME_REFS_INFO_BUFFER",
 ];
 
-fn kit() -> PathBuf {
+pub(crate) fn kit() -> PathBuf {
     wdk_kit::make(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit")).unwrap()
 }
 
-/// Returns the bindings that the kit was made from.
-fn published(kit: &Path) -> String {
+/// Returns a file of the bindings that the kit was made from.
+pub(crate) fn published(kit: &Path, name: &str) -> String {
     let manifest = kit.join("source/Cargo.toml");
     let cargo = ["metadata", "--format-version", "1", "--offline", "--quiet", "--manifest-path"];
     let output = Command::new(env!("CARGO")).args(cargo).arg(&manifest).output().unwrap();
@@ -32,7 +32,7 @@ fn published(kit: &Path) -> String {
     let packages = metadata["packages"].as_array().unwrap();
     let found = packages.iter().find(|package| package["name"] == "wdk-sys").unwrap();
     let folder = Path::new(found["manifest_path"].as_str().unwrap()).parent().unwrap();
-    fs::read_to_string(folder.join("generated_bindings/types.rs")).unwrap().replace("\r\n", "\n")
+    fs::read_to_string(folder.join("generated_bindings").join(name)).unwrap().replace("\r\n", "\n")
 }
 
 /// Adds the tags of records with fields in a folder of headers.
@@ -59,7 +59,7 @@ fn number(text: &str) -> Option<&str> {
 #[test]
 fn records_have_the_layout_of_the_wdks_headers() {
     let kit = kit();
-    let types = published(&kit);
+    let types = published(&kit, "types.rs");
     let include = kit.join("Include").join(wdk_kit::VERSION);
     let framework = kit.join("Include/wdf/kmdf/1.33");
     let mut declared = BTreeSet::new();

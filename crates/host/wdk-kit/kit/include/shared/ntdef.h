@@ -173,7 +173,9 @@ typedef struct _STRING {
     USHORT MaximumLength;
     PCHAR Buffer;
 } STRING, *PSTRING, ANSI_STRING, *PANSI_STRING, OEM_STRING, *POEM_STRING, UTF8_STRING, *PUTF8_STRING;
-typedef const STRING *PCSTRING, *PCANSI_STRING, *PCOEM_STRING, *PCUTF8_STRING;
+typedef const STRING *PCSTRING, *PCOEM_STRING, *PCUTF8_STRING;
+/* In the WDK, this one is not to constant data, whatever its name says. */
+typedef PSTRING PCANSI_STRING;
 
 typedef struct _LIST_ENTRY {
     struct _LIST_ENTRY *Flink;

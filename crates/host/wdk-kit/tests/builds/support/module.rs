@@ -1,4 +1,4 @@
-//! Reads the declarations of a generated Rust file: records with their fields, constants, routines with their parameter counts.
+//! Reads the declarations of a generated Rust file: records with their fields, constants, routines with their parameters.
 //!
 //! Relies only on the format of generated files: each declaration and each field is on a separate line.
 
@@ -13,8 +13,8 @@ pub(crate) struct Module {
     pub(crate) aliases: BTreeMap<String, String>,
     /// Constants, with the path to each.
     pub(crate) constants: BTreeMap<String, String>,
-    /// Routines: the number of parameters, and the module that exports the routine, if it is known.
-    pub(crate) routines: BTreeMap<String, (usize, Option<String>)>,
+    /// Routines: the types of the parameters, and the module that exports the routine, if it is known.
+    pub(crate) routines: BTreeMap<String, (Vec<String>, Option<String>)>,
 }
 
 /// A field's name and type.
@@ -75,7 +75,7 @@ impl Module {
 
     fn add_routine(&mut self, declaration: &str, exporter: Option<String>) {
         if let Some((name, rest)) = declaration.split_once('(') {
-            self.routines.insert(name.trim().to_owned(), (count_parameters(rest), exporter));
+            self.routines.insert(name.trim().to_owned(), (parameters(rest), exporter));
         }
     }
 
@@ -89,6 +89,28 @@ impl Module {
             name = self.aliases.get(name)?;
         }
         None
+    }
+
+    /// Returns a type with each name replaced by what it means, without spaces and without the underscores before tags.
+    pub(crate) fn resolved(&self, kind: &str) -> String {
+        let mut text = compact(kind);
+        for _ in 0..12 {
+            let next: String = words(&text).map(|word| self.replaced(word)).collect();
+            if next == text {
+                break;
+            }
+            text = next;
+        }
+        // On Windows, both have 32 bits.
+        let text = text.replace("c_uint", "c_ulong").replace("c_int", "c_long");
+        words(&text).map(|word| word.trim_start_matches('_')).collect()
+    }
+
+    /// Replaces a name, which may have a separator behind it.
+    fn replaced(&self, word: &str) -> String {
+        let name = word.trim_end_matches(is_separator);
+        let target = self.aliases.get(name).filter(|_| !self.records.contains_key(name));
+        target.map_or_else(|| word.to_owned(), |target| compact(target) + &word[name.len()..])
     }
 
     /// Returns every field, including those of nested records: its path without anonymous parts, and its full path.
@@ -114,6 +136,20 @@ impl Module {
     }
 }
 
+/// A type without spaces: `&` is a pointer, `@` a pointer to constant data.
+fn compact(kind: &str) -> String {
+    kind.replace("*mut ", "&").replace("*const ", "@").replace([' ', '\n'], "").replace("::Type", "")
+}
+
+fn is_separator(c: char) -> bool {
+    !c.is_ascii_alphanumeric() && c != '_'
+}
+
+/// The names in a type, each with the separator behind it.
+fn words(kind: &str) -> impl Iterator<Item = &str> {
+    kind.split_inclusive(is_separator)
+}
+
 fn record_name(code: &str) -> Option<&str> {
     let rest = code.strip_prefix("pub struct ").or_else(|| code.strip_prefix("pub union "))?;
     rest.strip_suffix(" {")
@@ -124,23 +160,25 @@ fn field(line: &str) -> Option<Field> {
     Some(Field { name: name.trim_start_matches("r#").to_owned(), kind: kind.trim_end_matches(',').to_owned() })
 }
 
-/// Returns the number of parameters in the text after an opening parenthesis.
-fn count_parameters(text: &str) -> usize {
-    let (mut depth, mut count, mut pending) = (0_u32, 0, false);
+/// Returns the types of the parameters in the text after an opening parenthesis.
+fn parameters(text: &str) -> Vec<String> {
+    let (mut depth, mut found, mut current) = (0_u32, Vec::new(), String::new());
     // The `>` in the arrow of a callback is not a closing bracket.
-    for c in text.replace("->", "").chars() {
+    for c in text.replace("->", "\u{2192}").chars() {
         match c {
             ')' if depth == 0 => break,
             '(' | '[' | '<' => depth += 1,
             ')' | ']' | '>' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => {
-                count += usize::from(pending);
-                pending = false;
+                found.push(std::mem::take(&mut current));
                 continue;
             }
             _ => {}
         }
-        pending |= !c.is_whitespace();
+        current.push(c);
     }
-    count + usize::from(pending)
+    found.push(current);
+    let kind =
+        |parameter: &String| parameter.split_once(": ").map_or(parameter.as_str(), |(_, kind)| kind).trim().to_owned();
+    found.iter().filter(|parameter| !parameter.trim().is_empty()).map(kind).collect()
 }
