@@ -43,6 +43,11 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 /// As [`main`], for `cargo driver`, which adds the path of the image. Help and messages about wrong usage show its commands.
+///
+/// ```no_run
+/// let words = ["nt-host", "run", "my_driver.sys", "--help"];
+/// let code = nt_host::cli::main_in_cargo_driver(words.into_iter().map(Into::into));
+/// ```
 #[must_use]
 pub fn main_in_cargo_driver(words: impl Iterator<Item = OsString>) -> ExitCode {
     start(in_cargo_driver(), words)
