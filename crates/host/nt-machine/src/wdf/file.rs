@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::device::with_device;
+use super::device::{lives, with_device};
 use super::init::FileEvents;
 use super::kind::Kind;
 use super::request::{PATIENCE, Request, SYSTEM_PROCESS};
@@ -166,7 +166,8 @@ fn close_when_unused(device: Handle, file: Handle) {
         let again = move || submit(file.as_int(), move || close_when_unused(device, file));
         return deliver::then(request, again);
     }
-    if !object::exists(device) || !object::exists(file) {
+    // The deletion of the device may have ended the request, and then deletes the file as well.
+    if !lives(device, |_| true) || !object::exists(file) {
         return;
     }
     let status = preprocess::through(device, (CLOSE, 0), file, move || {

@@ -269,6 +269,10 @@ fn wake(device: Object) -> Outcome {
         std::mem::take(&mut io.postponed)
     };
     let woken = send_for_status(device, POWER, SET_POWER, [0, 0, WORKING, 0]);
+    if !postponed.is_empty() {
+        // A thread of its own performs them, and the driver may still be powering its device up.
+        build::wait_for_power();
+    }
     for (physical, action) in postponed {
         schedule(physical, action);
     }
