@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::common;
-use nt_host::{Error, NtHost, plan};
+use crate::common::{self, c};
+use nt_host::{Error, NtHost, RegistryKey, RegistryValue, Rule, plan};
 
 /// The bytes of a valid driver image.
 fn image() -> Vec<u8> {
@@ -42,7 +42,7 @@ fn a_file_that_is_cut_off_anywhere_is_refused_with_a_field() {
 
 /// Runs a driver that was linked with more arguments, as old drivers were. Returns the host's notes about it.
 fn run_linked(arguments: &[&str]) -> Vec<String> {
-    let image = common::c::build_linked(arguments, "wdm", 0, "DriverEntry", &["ntoskrnl"]);
+    let image = c::build_linked(arguments, "wdm", 0, "DriverEntry", &["ntoskrnl"]);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("its device");
     let reply = device.ioctl(0x0022_2000, b"Hello, kernel", 64).expect("a reply");
@@ -73,7 +73,7 @@ fn a_driver_without_faults_has_no_notes() {
 #[test]
 fn constants_that_addresses_are_compared_with_change_and_masks_do_not() {
     for level in ["-O0", "-O1", "-O2", "-Os"] {
-        let image = common::c::build_at(level, "wdm_range", 0, "DriverEntry", &["ntoskrnl"]);
+        let image = c::build_at(level, "wdm_range", 0, "DriverEntry", &["ntoskrnl"]);
         let host = NtHost::builder().driver(image).start().unwrap_or_else(|error| panic!("{level}: {error}"));
         host.unload().expect("unload").assert_clean();
         let notes: Vec<&str> = host.notes().iter().map(|note| note.split(" at ").next().unwrap_or_default()).collect();
@@ -152,7 +152,7 @@ fn every_part_of_a_header_is_named_when_it_is_wrong() {
 /// The bytes of a driver with a load configuration directory, and the directory's file offset.
 fn guarded() -> (Vec<u8>, usize) {
     let libraries = ["ntoskrnl", "BufferOverflowFastFailK"];
-    let path = common::c::build_at("-O0", "guard", 100, "DriverEntry", &libraries);
+    let path = c::build_at("-O0", "guard", 100, "DriverEntry", &libraries);
     let image = fs::read(path).expect("the driver");
     let directory = header(&image) + DIRECTORIES + 10 * 8;
     let rva = u32::from_le_bytes(image[directory..directory + 4].try_into().expect("four bytes"));
@@ -232,6 +232,17 @@ fn damaged_images_that_load_do_not_take_the_host_with_them() {
         }
     }
     assert!(ran > 10, "only {ran} images could be loaded at all");
+}
+
+/// The driver uses a value of the registry as an index of a table. Whatever else is mapped, nothing is next to the image.
+#[test]
+fn an_index_that_leaves_the_image_is_found() {
+    for index in [10_000, 50_000, 200_000] {
+        let builder = NtHost::builder().driver(c::build("fuzz_bugs", 1, "DriverEntry", &["ntoskrnl"]));
+        let started = builder.registry(RegistryKey::Parameters, "Mode", RegistryValue::Dword(index)).start();
+        let Err(Error::Stopped(report)) = started else { panic!("{index}: the driver starts") };
+        assert_eq!(report.findings_of(Rule::AccessViolation).count(), 1, "{index}: {report:?}");
+    }
 }
 
 #[test]

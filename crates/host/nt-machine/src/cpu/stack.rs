@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::memory::{PAGE, Protection, Region, protect};
+use crate::memory::{PAGE, Region};
 
 /// The size of a kernel stack on x64 Windows, in bytes.
 pub(crate) const SIZE: u64 = 24 * 1024;
@@ -17,29 +17,26 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) fn new() -> io::Result<Self> {
-        let region = Region::new(GUARD + SIZE + GUARD, Protection::None, false)?;
-        let stack = Self { region };
-        protect(stack.low(), SIZE, Protection::ReadWrite);
-        Ok(stack)
+        Region::guarded(SIZE, GUARD).map(|region| Self { region })
     }
 
     /// Returns the lowest usable address.
     pub(crate) const fn low(&self) -> u64 {
-        self.region.base + GUARD
+        self.region.base
     }
 
     /// Returns the first address above the stack.
     pub(crate) const fn high(&self) -> u64 {
-        self.region.base + GUARD + SIZE
+        self.region.base + SIZE
     }
 
     /// Returns whether an address is on the stack.
     pub(crate) const fn contains(&self, address: u64) -> bool {
-        address >= self.low() && address < self.high()
+        self.region.contains(address)
     }
 
     /// Returns whether an address is in the guard pages that catch an overflow.
     pub(crate) const fn is_guard(&self, address: u64) -> bool {
-        self.region.contains(address) && address < self.low()
+        address < self.low() && self.low() - address <= GUARD
     }
 }

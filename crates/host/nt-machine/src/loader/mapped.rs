@@ -6,6 +6,10 @@ use pe_image::{Layout, Section};
 
 use crate::memory::{GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
 
+/// The size of the inaccessible area on either side of an image. An index that is a little too large for a table of the
+/// driver must not depend on what the system happens to map next to the image.
+const GUARD: u64 = 1 << 20;
+
 /// An image that is mapped, relocated and bound.
 #[derive(Clone, Debug)]
 pub(crate) struct Mapped {
@@ -27,7 +31,7 @@ impl Mapped {
         dispatch: u64,
         mut resolve: impl FnMut(usize) -> u64,
     ) -> io::Result<Self> {
-        let region = Region::new(layout.bytes.len() as u64, Protection::ReadWrite, false)?;
+        let region = Region::guarded(layout.bytes.len() as u64, GUARD)?;
         let base = region.base;
         let image = GuestPtr::<u8>::new(base);
         let word = |rva: u32| image.at(rva.into()).cast::<u64>();

@@ -50,6 +50,16 @@ impl Region {
         Self::map(0, size, protection, shared)
     }
 
+    /// Maps new zeroed pages that can be written, between `guard` inaccessible bytes on either side. `guard` is a multiple
+    /// of [`PAGE`].
+    pub(crate) fn guarded(size: u64, guard: u64) -> io::Result<Self> {
+        let size = size.next_multiple_of(PAGE);
+        let whole = Self::new(guard + size + guard, Protection::None, false)?;
+        let inner = Self { base: whole.base + guard, size };
+        let is_writable = protect(inner.base, inner.size, Protection::ReadWrite);
+        is_writable.then_some(inner).ok_or_else(io::Error::last_os_error)
+    }
+
     /// Maps new zeroed pages that can be written, so near to the code at `base` that instructions in either place can use
     /// addresses relative to themselves for the other.
     pub(crate) fn near(base: u64, code: u64, size: u64) -> io::Result<Self> {

@@ -26,9 +26,8 @@ impl Arena {
         crate::exception::signals::install().expect("signal handlers");
         let stack = crate::cpu::handler::HandlerStack::new().expect("a stack for them");
         stack.install(0).expect("its use");
-        let region = Region::new(3 * PAGE, Protection::ReadWrite, false).expect("pages");
-        super::protect(region.base + 2 * PAGE, PAGE, Protection::None);
-        Self { start: region.base, size: 2 * PAGE }
+        let region = Region::guarded(2 * PAGE, PAGE).expect("pages");
+        Self { start: region.base, size: region.size }
     }
 
     fn at<T>(&self, offset: u64) -> GuestPtr<T> {
