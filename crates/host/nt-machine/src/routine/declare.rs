@@ -33,8 +33,8 @@ pub(crate) use functions;
 /// Implements [`routines!`] and [`functions!`]: the number is that of implicit arguments.
 macro_rules! declare {
     // Not in the repetition below, where the parameters of a routine without an expression cannot be named.
-    (@of $implicit:literal, [$($argument:ident: $type:ty),*]) => { None };
-    (@of $implicit:literal, [$($argument:ident: $type:ty),*], $value:expr) => {
+    (@with_parameters $implicit:literal, [$($argument:ident: $type:ty),*]) => { None };
+    (@with_parameters $implicit:literal, [$($argument:ident: $type:ty),*], $value:expr) => {
         Some(|call| {
             let mut slots = $crate::routine::Slots::new(call, $implicit);
             $(
@@ -87,8 +87,8 @@ macro_rules! declare {
                     },
                 )
                 $(.$property($($value)?))*
-                .undoes($crate::routine::declare!(@of $implicit, [$($argument: $type),*] $(, $undoes)?))
-                .on_failure($crate::routine::declare!(@of $implicit, [$($argument: $type),*] $(, $note)?))
+                .undoes($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $undoes)?))
+                .on_failure($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $note)?))
             ),*
         ];
     };
