@@ -64,7 +64,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be loaded. An error of `steps` is a result of that run.
+    /// Fails if a file cannot be loaded, or with an error of the host. Another error of `steps` is a result of that run.
     pub fn compare(
         self,
         framework: impl AsRef<Path>,
@@ -83,7 +83,11 @@ impl Builder {
 }
 
 fn observe(host: &NtHost, steps: &mut impl FnMut(&NtHost) -> Result<Vec<String>, Error>) -> Result<Observed, Error> {
-    let results = steps(host).unwrap_or_else(|error| vec![error.to_string()]);
+    let results = match steps(host) {
+        Ok(results) => results,
+        Err(error @ (Error::Process(_) | Error::Host(_))) => return Err(error),
+        Err(error) => vec![error.to_string()],
+    };
     let report = host.report();
     let mut decoder = host.decoder();
     let event = |event: &etw_etl::Event| Line {

@@ -63,14 +63,14 @@ impl Region {
     /// Maps new zeroed pages that can be written, so near to the code at `base` that instructions in either place can use
     /// addresses relative to themselves for the other.
     pub(crate) fn near(base: u64, code: u64, size: u64) -> io::Result<Self> {
-        let mut wanted = base + code;
-        while wanted - base < NEAR {
-            let region = Self::map(wanted, size.max(PAGE), Protection::ReadWrite, false)?;
+        let size = size.max(PAGE);
+        let places = (0..NEAR).step_by(STRIDE as usize);
+        for wanted in places.flat_map(|distance| [base + code + distance, base - size - distance]) {
+            let region = Self::map(wanted, size, Protection::ReadWrite, false)?;
             if region.base.abs_diff(base) < NEAR {
                 return Ok(region);
             }
             // Other pages are there. The new ones stay: a region is never unmapped.
-            wanted += STRIDE;
         }
         Err(io::ErrorKind::AddrNotAvailable.into())
     }

@@ -158,3 +158,11 @@ fn elements_and_slices_stay_inside_of_their_arrays() {
     assert_eq!(array.read(), Ok([7, 8, 3]));
     assert_eq!(array.cast::<u32>().at(2).before(1).read(), Ok(8));
 }
+
+#[cfg(not(miri))]
+#[test]
+fn pages_near_code_are_below_it_if_there_is_no_room_above() {
+    let large = Region::new(4 << 30, Protection::None, false).expect("addresses");
+    let near = Region::near(large.base, PAGE, PAGE).expect("pages");
+    assert!(near.base < large.base && large.base - near.base < 1 << 30);
+}
