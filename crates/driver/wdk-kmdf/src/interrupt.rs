@@ -8,7 +8,9 @@ use wdk_sys::{_WDF_TRI_STATE, BOOLEAN, NTSTATUS, ULONG, WDF_INTERRUPT_CONFIG, WD
 
 use crate::call::wdf;
 use crate::child::Child;
-use crate::{Device, DeviceHandle, context, device, size_field, status_of};
+#[cfg(feature = "kmdf-1-15")]
+use crate::device;
+use crate::{Device, DeviceHandle, context, size_field, status_of};
 
 /// What follows an interrupt, outside of the service routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,7 @@ pub enum Deferred {
     /// [`InterruptEvents::dpc`], at `DISPATCH_LEVEL`.
     Dpc,
     /// [`InterruptEvents::work`], at `PASSIVE_LEVEL`.
+    #[cfg(feature = "kmdf-1-15")]
     WorkItem,
 }
 
@@ -32,6 +35,7 @@ pub trait InterruptEvents<Tag = ()>: Device {
     fn dpc(&self) {}
 
     /// `EvtInterruptWorkItem`: runs at `PASSIVE_LEVEL` after the service routine deferred.
+    #[cfg(feature = "kmdf-1-15")]
     fn work(&self, device: DeviceHandle<'_, Self>) {
         let _ = device;
     }
@@ -74,6 +78,7 @@ impl Isr<'_> {
             // SAFETY: the interrupt exists during its service routine.
             Deferred::Dpc => unsafe { wdf!(WdfInterruptQueueDpcForIsr, self.raw) },
             // SAFETY: as above.
+            #[cfg(feature = "kmdf-1-15")]
             Deferred::WorkItem => unsafe { wdf!(WdfInterruptQueueWorkItemForIsr, self.raw) },
         };
         queued != 0
@@ -142,6 +147,7 @@ impl<T: Device> DeviceHandle<'_, T> {
         let mut config = WDF_INTERRUPT_CONFIG {
             Size: size_field::<WDF_INTERRUPT_CONFIG>(),
             ShareVector: _WDF_TRI_STATE::WdfUseDefault,
+            #[cfg(feature = "kmdf-1-15")]
             ReportInactiveOnPowerDown: _WDF_TRI_STATE::WdfUseDefault,
             EvtInterruptIsr: Some(isr::<T, Tag>),
             EvtInterruptEnable: Some(enable::<T, Tag>),
@@ -150,6 +156,7 @@ impl<T: Device> DeviceHandle<'_, T> {
         };
         match T::DEFERRED {
             Deferred::Dpc => config.EvtInterruptDpc = Some(dpc::<T, Tag>),
+            #[cfg(feature = "kmdf-1-15")]
             Deferred::WorkItem => config.EvtInterruptWorkItem = Some(work::<T, Tag>),
         }
         let create = |attributes, raw: *mut WDFOBJECT| {
@@ -178,6 +185,7 @@ unsafe extern "C" fn dpc<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: 
     }
 }
 
+#[cfg(feature = "kmdf-1-15")]
 unsafe extern "C" fn work<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: WDFOBJECT) {
     // SAFETY: as above; the framework calls this at PASSIVE_LEVEL.
     let _ = unsafe { device::on(device.cast(), T::work) };

@@ -77,6 +77,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             UserControlOfIdleSettings: _WDF_POWER_POLICY_S0_IDLE_USER_CONTROL::IdleAllowUserControl,
             Enabled: _WDF_TRI_STATE::WdfUseDefault,
             PowerUpIdleDeviceOnSystemWake: _WDF_TRI_STATE::WdfUseDefault,
+            #[cfg(feature = "kmdf-1-15")]
             ExcludeD3Cold: _WDF_TRI_STATE::WdfUseDefault,
             ..WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS::default()
         };

@@ -1,11 +1,14 @@
-//! `cargo driver run` and `test` on Microsoft's own framework of version 1.9, with a driver that is built for it. The test runs if
-//! the environment variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`, or if `cargo driver framework` keeps it.
+//! Microsoft's own framework of version 1.9, with drivers that are built for it. What needs the framework runs if the environment
+//! variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`, or if `cargo driver framework` keeps it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use crate::repository;
+use nt_host::{Device, NtHost};
+
+use crate::{repository, run};
 
 /// The driver's test, which the framework that is chosen must pass.
 const TEST: &str = r#"
@@ -113,4 +116,62 @@ fn a_driver_and_its_tests_run_on_the_framework_that_is_chosen() {
     // An empty variable means the imitation.
     ends(&["test"], Some(""), true, "1 passed");
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The sample needs nothing that KMDF 1.9 does not have. On the original and on the imitation, its callbacks and events are the same,
+/// in the same order, through its whole life with nine control requests.
+#[test]
+fn the_sample_is_built_for_1_9_and_writes_the_same_events() {
+    let folder = std::env::temp_dir().join(format!("cargo-driver-sample-1-9-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    copy(&repository().join("driver-sample"), &folder);
+    let manifest = folder.join("Cargo.toml");
+    edit(&manifest, "\"../crates/", &format!("\"{}/crates/", repository().display()));
+    edit(&manifest, "target-kmdf-version-minor = 33", "target-kmdf-version-minor = 9");
+    edit(&manifest, "minimum-kmdf-version-minor = 25", "");
+    edit(&manifest, "driver/wdk-kmdf\"", "driver/wdk-kmdf\", default-features = false");
+    run(Command::new(env!("CARGO_BIN_EXE_cargo-driver"))
+        .args(["driver", "build"])
+        .current_dir(&folder)
+        .env("CARGO_DRIVER_CACHE", repository().join("target/driver")));
+    let image = folder.join("target/driver/x64/driver_sample.sys");
+    assert!(image.is_file());
+    if let Some(framework) = original() {
+        let found = NtHost::builder().driver(image).compare(framework, |host| {
+            host.load()?;
+            let device = host.add_device()?;
+            let mut results = requests(&device)?;
+            host.advance(Duration::from_millis(2500))?;
+            device.remove()?;
+            host.unload()?;
+            // As results, the events are compared in the order of the whole trace, and not only in that of each thread.
+            let mut decoder = host.decoder();
+            let events = host.trace().events()?;
+            assert!(events.len() > 20, "{} events", events.len());
+            results.extend(events.iter().map(|event| decoder.decode(&event.as_ref()).to_string()));
+            Ok(results)
+        });
+        assert_eq!(found.unwrap(), []);
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Sends the requests that the sample serves, and one that it refuses.
+fn requests(device: &Device) -> Result<Vec<String>, nt_host::Error> {
+    let (echo, statistics, interval, statuses, unknown) = (0x22_E000, 0x22_6004, 0x22_A008, 0x22_600C, 0x22_E03C);
+    let requests: [(u32, &[u8]); 9] = [
+        (statuses, b""),
+        (interval, &[100, 0, 0, 0]),
+        (echo, b"hello"),
+        (echo, b"events"),
+        (statistics, b""),
+        (echo, &[0x5A; 64]),
+        (statistics, b"more"),
+        (interval, &[0; 4]),
+        (unknown, b""),
+    ];
+    let reply = |(code, input): (u32, &[u8])| {
+        device.ioctl(code, input, 64).map(|reply| format!("{code:#X}: {} {:?}", reply.status, reply.output))
+    };
+    requests.into_iter().map(reply).collect()
 }
