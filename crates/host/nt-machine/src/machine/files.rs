@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use etw_types::NtStatus;
 
 use super::{Machine, gaps, parts};
-use crate::exception::fault;
 use crate::filter::{self, Begun, FileOpen, FileRequest};
 use crate::kernel::{Answer, lock};
-use crate::routine::{Failure, Outcome};
+use crate::memory::OrStop as _;
+use crate::routine::Outcome;
 
 /// Identifies a connection to a communication port of a minifilter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +41,8 @@ fn clients() -> &'static Mutex<Clients> {
     &parts().volume
 }
 
-/// Returns the result, or the status if it failed. A fault ends the run.
-fn settled<T>(outcome: Outcome<T>) -> Result<T, NtStatus> {
-    outcome.map_err(|failure| match failure {
-        Failure::Status(status) => status,
-        Failure::Fault(fault) => fault::raise(fault, false),
-    })
-}
-
 fn answered(outcome: Outcome<Answer>) -> Answer {
-    settled(outcome).unwrap_or_else(|status| Answer { status, ..Answer::default() })
+    outcome.or_stop().unwrap_or_else(|status| Answer { status, ..Answer::default() })
 }
 
 impl Machine {
@@ -58,7 +50,7 @@ impl Machine {
     /// the result.
     #[must_use]
     pub fn open_file(self, open: &FileOpen) -> (u64, Answer) {
-        let (file, answer) = match settled(filter::open(open)) {
+        let (file, answer) = match filter::open(open).or_stop() {
             Ok(opened) => opened,
             Err(status) => (0, Answer { status, ..Answer::default() }),
         };
@@ -82,7 +74,7 @@ impl Machine {
     /// Fails if the file is not open or there is no memory for the buffers.
     pub fn begin_file(self, file: u64, request: &FileRequest) -> Result<u64, NtStatus> {
         let object = lock(clients()).files.get(&file).copied().ok_or(NtStatus::InvalidHandle)?;
-        let begun = settled(filter::begin(object, request))?;
+        let begun = filter::begin(object, request).or_stop()?;
         let mut clients = lock(clients());
         clients.numbers += 1;
         let number = clients.numbers;
@@ -122,7 +114,7 @@ impl Machine {
     ///
     /// Returns the minifilter's status if it refuses.
     pub fn set_attached(self, is_attached: bool) -> Result<(), NtStatus> {
-        settled(filter::set_attached(is_attached))
+        filter::set_attached(is_attached).or_stop()
     }
 
     /// Connects to a communication port of the minifilter.
@@ -131,7 +123,7 @@ impl Machine {
     ///
     /// Returns the minifilter's status if it refuses. Also fails if there is no port with this name.
     pub fn connect_port(self, name: &str, context: &[u8]) -> Result<FilePort, NtStatus> {
-        let connected = settled(filter::connect(name, context)).map(FilePort);
+        let connected = filter::connect(name, context).or_stop().map(FilePort);
         connected.inspect_err(|status| {
             if *status == NtStatus::ObjectNameNotFound {
                 gaps::no_such_port(name);

@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use etw_types::NtStatus;
 
 use super::{Machine, gaps, parts};
-use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Notified};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::wmi::WmiRequest;
@@ -160,7 +159,7 @@ impl File {
             }),
             Self::Packets(device, file) => exchange::begin(device, file, request, Mode::User).map(Sent::Packets),
         };
-        settled(sent).unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
+        sent.or_stop().unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
     }
 }
 
@@ -173,14 +172,6 @@ impl Clients {
         self.numbers += 1;
         self.numbers
     }
-}
-
-/// Returns the result, or the status if it failed. A fault ends the run.
-fn settled<T>(outcome: Outcome<T>) -> Result<T, NtStatus> {
-    outcome.map_err(|failure| match failure {
-        Failure::Status(status) => status,
-        Failure::Fault(fault) => fault::raise(fault, false),
-    })
 }
 
 impl Machine {
@@ -202,7 +193,7 @@ impl Machine {
             pnp::add_device().map(GuestPtr::address)
         };
         // What the driver did not find did not keep the device from starting.
-        settled(device).map(DeviceId).inspect(|_| gap::forget_notes())
+        device.or_stop().map(DeviceId).inspect(|_| gap::forget_notes())
     }
 
     /// Removes a device, either by surprise or in an orderly way.
@@ -220,10 +211,11 @@ impl Machine {
     ///
     /// Returns the driver's status if it refuses, or if the device does not start again.
     pub fn rebalance(self, device: DeviceId) -> Result<(), NtStatus> {
-        settled(match device.device() {
+        let result = match device.device() {
             Device::Framework(device) => wdf::rebalance(device),
             Device::Packets(device) => pnp::rebalance(device),
-        })
+        };
+        result.or_stop()
     }
 
     /// Puts a device into a low-power state or wakes it up.
@@ -232,12 +224,12 @@ impl Machine {
     ///
     /// Returns the driver's status.
     pub fn set_power(self, device: DeviceId, on: bool) -> Result<(), NtStatus> {
-        let result = settled(match device.device() {
+        let result = match device.device() {
             Device::Framework(device) => wdf::set_power(device, on),
             Device::Packets(device) => pnp::set_power(device, on),
-        });
+        };
         // A driver may refuse to sleep. A device that does not wake up gets no more requests.
-        result.inspect_err(|status| {
+        result.or_stop().inspect_err(|status| {
             if on {
                 gaps::not_awake(*status);
             }
@@ -251,7 +243,7 @@ impl Machine {
             Device::Framework(device) => wdf::request_wmi(device, requested),
             Device::Packets(device) => wmi::request(device, requested),
         };
-        let answer = settled(result).unwrap_or_else(|status| Answer { status, ..Answer::default() });
+        let answer = result.or_stop().unwrap_or_else(|status| Answer { status, ..Answer::default() });
         if !answer.reached {
             gaps::wmi(requested, answer.status);
         }
@@ -333,7 +325,7 @@ impl Machine {
     #[must_use]
     pub fn begin(self, device: DeviceId, request: &IoRequest) -> u64 {
         let (what, device) = (gaps::What::new(request), device.device());
-        begun(match settled(File::open(device, "")) {
+        begun(match File::open(device, "").or_stop() {
             Ok(file) => Begun { sent: file.begin(request), file: Some(file), closes: true, what, canceled: false },
             Err(status) => {
                 let why = File::why_not_opened(device).unwrap_or("the driver refused to open the device for it");
@@ -374,7 +366,7 @@ impl Machine {
 }
 
 fn opened(device: Device, name: &str) -> Result<FileId, NtStatus> {
-    let file = settled(File::open(device, name)).inspect_err(|status| {
+    let file = File::open(device, name).or_stop().inspect_err(|status| {
         // A driver that refuses has received the request.
         if let Some(why) = File::why_not_opened(device) {
             gaps::not_opened(why, *status);
@@ -394,10 +386,11 @@ fn begun(begun: Begun) -> u64 {
 }
 
 fn remove_device(device: Device, surprise: bool) -> Result<(), NtStatus> {
-    settled(match device {
+    let result = match device {
         Device::Framework(device) => wdf::remove_device(device, surprise),
         Device::Packets(object) => pnp::remove_device(object, surprise, || close_all(device)),
-    })
+    };
+    result.or_stop()
 }
 
 /// Returns whether the framework serves the driver's devices. A driver can also use the framework only for some objects,

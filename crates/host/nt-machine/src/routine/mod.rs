@@ -9,8 +9,7 @@ mod tests;
 
 use etw_types::NtStatus;
 
-use crate::memory::OrStop as _;
-use crate::memory::{Fault, GuestPtr};
+use crate::memory::{Fault, GuestPtr, OrStop};
 
 pub(crate) use argument::{Argument, Ignored, Irql, Out, Rest, Slots};
 pub(crate) use declare::{declare, functions, routines};
@@ -189,6 +188,16 @@ impl From<NtStatus> for Failure {
 
 /// The result of a routine or of a part of one.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// A status is left, because it is for a caller that is not the driver.
+impl<T> OrStop<Result<T, NtStatus>> for Outcome<T> {
+    fn or_stop(self) -> Result<T, NtStatus> {
+        self.map_err(|failure| match failure {
+            Failure::Status(status) => status,
+            Failure::Fault(fault) => Err(fault).or_stop(),
+        })
+    }
+}
 
 /// Returns a success whose error type is [`Failure`].
 #[expect(clippy::unnecessary_wraps, reason = "the type of the error is the point")]

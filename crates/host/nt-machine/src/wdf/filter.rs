@@ -7,18 +7,17 @@ use super::deliver::complete;
 use super::request::{Options, with_request};
 use super::send::{IGNORE_TARGET_STATE, SEND_AND_FORGET, send};
 use super::target_state::default_target;
-use crate::exception::fault;
-use crate::routine::{Failure, Outcome};
+use crate::memory::OrStop as _;
+use crate::routine::Outcome;
 
 /// Passes a request on to the device below, which completes it.
 pub(super) fn forward(device: Handle, request: Handle) {
     // The framework has it on behalf of the driver.
     with_request(request, |request| (request.presented, request.delivered) = (true, true));
-    match send_down(device, request) {
+    match send_down(device, request).or_stop() {
         Ok(true) => {}
         Ok(false) => complete(request, NtStatus::InvalidDeviceState, 0),
-        Err(Failure::Status(status)) => complete(request, status, 0),
-        Err(Failure::Fault(fault)) => fault::raise(fault, false),
+        Err(status) => complete(request, status, 0),
     }
 }
 

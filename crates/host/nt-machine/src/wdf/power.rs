@@ -9,18 +9,17 @@ use super::init::{
 use super::states::{PnpState, PolicyState, PowerState};
 use super::transition::{D3, D3_FINAL, Down, Up, enter, event, run_callback, set_pnp, set_policy, set_power, suspend};
 use super::{Handle, idle, interrupt, queue_state, requirements};
-use crate::exception::fault;
 use crate::kernel::io::resources;
 use crate::kernel::kernel;
-use crate::routine::{Failure, Outcome};
+use crate::memory::OrStop as _;
 
 /// Starts a device: hardware, power, queues, self-managed I/O. Then `children` starts its children.
 pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus> {
     resources::note_if_none();
-    let lists = or_stop(interrupt::assign(device))?;
+    let lists = interrupt::assign(device).or_stop()?;
     let is_restart = with_device(device, |device| device.pnp_state == PnpState::STOPPED);
     set_pnp(device, if is_restart { PnpState::STOPPED_WAIT_FOR_START_COMPLETION } else { PnpState::INIT_STARTING });
-    if let Err(status) = or_stop(requirements::remove_added(device, lists)) {
+    if let Err(status) = requirements::remove_added(device, lists).or_stop() {
         not_sent_to_bus(device, is_restart);
         return Err(status);
     }
@@ -53,14 +52,6 @@ pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus
     idle::check(device);
     children(device);
     result
-}
-
-/// Returns the status of a failure. An access that failed stops the machine.
-fn or_stop<R>(outcome: Outcome<R>) -> Result<R, NtStatus> {
-    outcome.map_err(|failure| match failure {
-        Failure::Status(status) => status,
-        Failure::Fault(fault) => fault::raise(fault, false),
-    })
 }
 
 /// The states of a device whose driver refuses `IRP_MN_START_DEVICE` before the bus gets it: `PnpEventStartDeviceFailed`.

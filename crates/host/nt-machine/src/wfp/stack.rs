@@ -13,7 +13,7 @@ use super::{buffers, stream};
 use crate::kernel::submit;
 use crate::layout::NET_BUFFER_LIST;
 use crate::memory::{GuestPtr, OrStop as _};
-use crate::routine::{DISPATCH, Failure, Outcome, PASSIVE};
+use crate::routine::{DISPATCH, PASSIVE};
 use crate::verify::{self, Rule};
 
 /// Lets a packet or a connect request pass the layers that it has before it.
@@ -100,7 +100,7 @@ fn decide(journey: &mut Journey, stage: Stage, layer: &'static Layer) -> Decisio
     let data = payload(journey).to_vec();
     let head = journey.datagram.get(..journey.datagram.len() - data.len()).unwrap_or_default();
     let parts: &[&[u8]] = if is_stream { &[&data] } else { &[head, &data] };
-    let list = if has_packet { settled(buffers::indicate(parts, &journey.marks)) } else { None };
+    let list = if has_packet { buffers::indicate(parts, &journey.marks).or_stop().ok() } else { None };
     let list = list.unwrap_or_default();
     if !list.is_null() && !is_stream {
         for buffer in buffers::buffers(list).or_stop() {
@@ -187,15 +187,6 @@ pub(super) fn redirect(journey: &mut Journey, remote: SocketAddr) {
     }
     if let Some(passage) = state().passages.get_mut(&journey.passage) {
         passage.redirected = Some(remote);
-    }
-}
-
-/// Returns the value, or `None` if there was no memory.
-fn settled<T>(outcome: Outcome<T>) -> Option<T> {
-    match outcome {
-        Ok(value) => Some(value),
-        Err(Failure::Status(_)) => None,
-        Err(Failure::Fault(fault)) => Err(fault).or_stop(),
     }
 }
 

@@ -6,5 +6,6 @@ extern crate etw_types as wdk_etw;
 
 mod imports;
 mod kmdf_output;
+mod locks;
 
 use kmdf_output::Pod;

@@ -27,11 +27,12 @@ unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
 built with --cfg loom in target/loom. With --all, crates are checked with and
 without their Cargo features, the tests that run on Windows are type-checked for
-it, wdk-kmdf is checked for its oldest framework and its public API for raw
-types, the crates that a driver links with the oldest supported Rust, the tests
-that depend on the toolchain run with Rust's beta, if rustup can install these
-toolchains, Miri runs if a nightly toolchain is installed, and so do the tests
-that take longest.
+it, programs for Windows also with the gnu target, wdk-kmdf is checked for its
+oldest framework and its public API for raw types, the crates that a driver links
+with the oldest supported Rust, the tests that depend on the toolchain run with
+Rust's beta, if rustup can install these toolchains, Miri runs if a nightly
+toolchain is installed, and so do the tests that take longest, among them those
+for arm64 and the tutorial.
 ",
     flags: &[
         Flag { name: ALL, summary: "also features, other Rust versions, Miri, the longest tests" },
@@ -63,13 +64,14 @@ const GROUPS: [&[&str]; 2] = [&["it"], &["builds", "macros", "stress_file"]];
 const MORE_PROGRAMS: &[&str] = &["bad_pointers", "deploy", "installed"];
 
 /// The integration tests that only `--all` runs, because each takes more than ten seconds of processor time on its
-/// own or compiles Microsoft's bindings again. One name is the beginning of four.
+/// own, or compiles Microsoft's bindings or nt-host again. One name is the beginning of four.
 const LONG_TESTS: &[&str] = &[
     "additions::the_bindings_have_the_declarations_of_the_drivers_own_header",
     "fuzz::planted_bugs_are_found",
     "fuzz::two_jobs_share_what_they_find",
     "garbage::undefined_bits_change_nothing_in",
     "images::a_driver_on_an_older_release_of_microsofts_crates",
+    "images::drivers_for_arm64_are_native_images_as_well",
     "kmdf::misuse::the_compiler_refuses_what_would_be_unsound",
     "kmdf::tour::the_tour_driver_is_clean_whatever_fails",
     "layouts::arm64_layouts_and_values_agree_with_microsofts_metadata",
@@ -84,6 +86,7 @@ const LONG_TESTS: &[&str] = &[
     "sample::a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_counted_as_lost",
     "shapes::a_driver_is_built_with_a_wdk_in_packages_of_nuget",
     "shapes::a_driver_with_settings_of_its_own",
+    "tutorial::the_tutorial_leads_from_an_empty_folder_to_events",
     "verify::changes::a_change_that_stays_valid_in_a_timestamped_file_is_one_that_other_verifiers_accept",
     "verify::changes::every_byte_of_a_catalog_and_of_the_files_it_lists_counts",
     "verify::changes::every_byte_of_a_chain_counts_although_only_its_root_is_trusted",
@@ -151,8 +154,9 @@ fn verifiers(context: &Context) -> Result<Outcome, Error> {
 const TESTED_ON_WINDOWS: [&str; 7] =
     ["etw-types", "etw-etl", "etw-manifest", "driver-client", "etw-session", "wdk-etw", "etwctl"];
 
-/// Checks session control and the programs for test machines for both Windows targets, msvc and gnu. Code with
-/// `cfg(windows)` is compiled only there. The Parquet export has no such code. With `--all` also the tests that run on Windows.
+/// Checks session control and the programs for test machines for Windows. Code with `cfg(windows)` is compiled only there. The
+/// Parquet export has no such code. With `--all` also for the gnu target, which has the same code and other libraries, and the
+/// tests that run on Windows.
 fn windows(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
@@ -160,17 +164,19 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
     if toolchain.builds_core() {
         return Ok(Outcome::Skipped("the toolchain in use for Windows has no standard library for it".into()));
     }
-    for target in [TARGET, GNU] {
+    let check = || build_once(toolchain.cargo_for(context, "check", TARGET));
+    let (targets, more): (&[&str], &[&str]) =
+        if context.has_flag(ALL) { (&[TARGET, GNU], &["--target", GNU]) } else { (&[TARGET], &[]) };
+    for target in targets {
         if let Err(error) = toolchain.ensure_target(context, target) {
             return Ok(Outcome::Skipped(error.to_string()));
         }
     }
-    let check = build_once(toolchain.cargo_for(context, "check", TARGET)).args(["--target", GNU]);
     let packages = ["etw-session", "etwctl", "driver-client", "driver-exercise"];
-    let check = packages.iter().fold(check, |check, name| check.args(["--package", name]));
-    check.args(["--no-default-features"]).run()?;
+    let programs = packages.iter().fold(check().args(more), |check, name| check.args(["--package", name]));
+    programs.args(["--no-default-features"]).run()?;
     if context.has_flag(ALL) {
-        let check = build_once(toolchain.cargo_for(context, "check", TARGET)).args(["--tests"]);
+        let check = check().args(["--tests"]);
         TESTED_ON_WINDOWS.iter().fold(check, |check, name| check.args(["--package", name])).run()?;
     }
     Ok(Outcome::Passed)

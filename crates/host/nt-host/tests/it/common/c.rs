@@ -2,34 +2,76 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use nt_host::{Builder, NtHost};
 
-/// The images that this test program has built, by variant.
-static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+/// The images that this test program uses, by variant. A test waits only for an image that another test is building.
+static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
 
-fn run(tool: &str, arguments: &[String]) {
+/// Runs a program, which must succeed, and returns what it prints.
+fn run(tool: &str, arguments: &[String]) -> String {
     let output = match Command::new(tool).args(arguments).output() {
         Ok(output) => output,
         Err(error) => panic!("{tool}: {error}; `cargo xtask test` sets it up"),
     };
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What every driver is built with.
+struct Tools {
+    /// The folder of the driver kit. It has another name if its contents change.
+    kit: PathBuf,
+    linker: String,
+    /// The linker's first arguments.
+    flavor: Vec<String>,
+    /// The version of the compiler, and a hash of all source files: an image of others is built again.
+    identity: String,
+}
+
+/// Returns the tools. The first call finds them.
+fn tools() -> &'static Tools {
+    static TOOLS: OnceLock<Tools> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let (linker, flavor) = linker();
+        let identity = format!("{}{:x}", run("clang", &["--version".into()]), hash_of_sources());
+        Tools { kit: kit(), linker, flavor, identity }
+    })
 }
 
 /// Returns the linker and its first arguments: `rust-lld` from the Rust toolchain if it exists, else `lld-link`.
 fn linker() -> (String, Vec<String>) {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let sysroot = Command::new(rustc).args(["--print", "sysroot"]).output().expect("a compiler");
-    let sysroot = String::from_utf8_lossy(&sysroot.stdout);
+    let sysroot = run(&rustc, &["--print", "sysroot"].map(String::from));
     let own = Path::new(sysroot.trim()).join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
     if own.exists() {
         (own.display().to_string(), ["-flavor", "link"].map(String::from).to_vec())
     } else {
         ("lld-link".to_owned(), Vec::new())
     }
+}
+
+/// The folder of drivers and of what they share.
+fn drivers() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers")
+}
+
+fn hash_of_sources() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for folder in ["c", "layer"] {
+        let entries = fs::read_dir(drivers().join(folder)).expect("sources");
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        files.sort();
+        for file in files {
+            (fs::read(&file).expect("a source file"), file).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }
 
 /// The libraries that a KMDF driver is linked with.
@@ -46,7 +88,8 @@ fn minor(flags: &[&str]) -> u8 {
 /// Every image for x64 Windows needs unwind tables. clang does not emit them for freestanding code by default.
 const UNWIND: &str = "-fasynchronous-unwind-tables";
 
-/// Compiles and links a C driver without optimisation, with `BUG` defined as `bug`. Later calls return the same image.
+/// Compiles and links a C driver without optimisation, with `BUG` defined as `bug`. Later calls return the same image, and so do
+/// later runs of this test program until something has changed that the image is made from.
 pub(crate) fn build(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
     build_at("-O0", name, bug, entry, libraries)
 }
@@ -77,15 +120,14 @@ fn build_as(flags: &[&str], more: &[&str], name: &str, bug: u32, entry: &str, li
         variant += &flags.concat();
     }
     variant += &more.concat().replace(['/', ':', '.', ','], "-");
-    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let make = || build_now((flags, more), name, bug, &variant, entry, libraries);
-    built.entry(variant.clone()).or_insert_with(make).clone()
+    let built = BUILT.lock().unwrap_or_else(PoisonError::into_inner).entry(variant.clone()).or_default().clone();
+    built.get_or_init(|| build_unless_built((flags, more), name, bug, &variant, entry, libraries)).clone()
 }
 
 /// Creates an empty folder for the files of a test.
 pub(crate) fn temporary(name: &str) -> PathBuf {
     let folder = folder().join(name);
-    std::fs::create_dir_all(&folder).expect("a folder");
+    fs::create_dir_all(&folder).expect("a folder");
     folder
 }
 
@@ -99,15 +141,13 @@ fn kit() -> PathBuf {
 /// of one program share its images.
 fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("c-{}", env!("CARGO_CRATE_NAME")));
-    std::fs::create_dir_all(&folder).expect("a folder for the driver");
+    fs::create_dir_all(&folder).expect("a folder for the driver");
     folder
 }
 
-/// Compiles a source file to an object.
-fn compile(flags: &[&str], name: &str, bug: u32, object: &Path) {
-    let kit = kit();
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let versioned = wdk_kit::VERSION;
+/// Returns the arguments that compile a source file to an object.
+fn compiler_arguments(flags: &[&str], name: &str, bug: u32, object: &Path) -> Vec<String> {
+    let (kit, versioned) = (&tools().kit, wdk_kit::VERSION);
     let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
     let mut compile: Vec<String> =
         ["--target=x86_64-pc-windows-msvc", "-D_AMD64_", "-c", "-g", "-gcodeview", "-ffreestanding", UNWIND]
@@ -123,12 +163,12 @@ fn compile(flags: &[&str], name: &str, bug: u32, object: &Path) {
             .map(|part| include(&part)),
     );
     compile.push(format!("-DBUG={bug}"));
-    compile.push(here.join("drivers/c").join(format!("{name}.c")).display().to_string());
+    compile.push(drivers().join("c").join(format!("{name}.c")).display().to_string());
     compile.extend(["-o".into(), object.display().to_string()]);
-    run("clang", &compile);
+    compile
 }
 
-fn build_now(
+fn build_unless_built(
     (flags, more): (&[&str], &[&str]),
     name: &str,
     bug: u32,
@@ -136,13 +176,15 @@ fn build_now(
     entry: &str,
     libraries: &[&str],
 ) -> PathBuf {
-    let (kit, folder, versioned) = (kit(), folder(), wdk_kit::VERSION);
+    let Tools { kit, linker, flavor, identity } = tools();
+    let (folder, versioned) = (folder(), wdk_kit::VERSION);
     let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
-    compile(flags, name, bug, &object);
-    let mut link: Vec<String> =
+    let compile = compiler_arguments(flags, name, bug, &object);
+    let mut link = flavor.clone();
+    link.extend(
         ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase", "/integritycheck"]
-            .map(String::from)
-            .to_vec();
+            .map(String::from),
+    );
     // As in the WDK: the INIT section is discardable and is freed after initialisation.
     link.push("/section:INIT,ERD".into());
     link.extend(more.iter().copied().map(String::from));
@@ -153,8 +195,18 @@ fn build_now(
         [kit.join("Lib").join(versioned).join("km/x64"), kit.join(format!("Lib/wdf/kmdf/x64/1.{}", minor(flags)))];
     link.extend(folders.iter().map(|folder| format!("/libpath:{}", folder.display())));
     link.extend(libraries.iter().map(|library| format!("{library}.lib")));
-    let (linker, flavor) = linker();
-    run(&linker, &[flavor, link].concat());
+    let inputs = format!("{identity}\nclang {}\n{linker} {}\n", compile.join(" "), link.join(" "));
+    let record = image.with_extension("inputs");
+    // A test may remove the symbols of its own image.
+    let is_there = image.is_file() && image.with_extension("pdb").is_file();
+    if is_there && fs::read_to_string(&record).is_ok_and(|old| old == inputs) {
+        return image;
+    }
+    // An image that is not finished has no record.
+    let _ = fs::remove_file(&record);
+    run("clang", &compile);
+    run(linker, &link);
+    fs::write(&record, inputs).expect("the record of what the image is made from");
     image
 }
 
