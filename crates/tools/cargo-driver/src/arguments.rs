@@ -131,8 +131,8 @@ pub(crate) enum Command {
     Editor(Editor),
     /// Remove the driver's images, packages and traces from its target directory
     ///
-    /// The certificate that signs packages stays. Once a day, the other commands remove the compiled crates in the cache if it is
-    /// larger than `CARGO_DRIVER_CACHE_LIMIT`.
+    /// The certificate that signs packages stays. Once a day, the other commands remove the least recently used crates of
+    /// the cache if it is larger than `CARGO_DRIVER_CACHE_LIMIT`.
     #[command(after_help = "Examples:\n  cargo driver clean\n  cargo driver clean --cache")]
     Clean(Clean),
     /// Install what is missing: Rust's targets for Windows, clippy, clang and LLVM

@@ -42,7 +42,7 @@ pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
         Some("mc") => mc::main(named),
         Some("stampinf") => driver_package::cli::stampinf::main(named),
         Some("inf2cat") => driver_package::cli::inf2cat::main(named),
-        Some("driver-package") => driver_package::cli::main(named),
+        Some("driver-package") => driver_package::cli::main_in_cargo_driver(named),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Some("nt-host") => nt_host::cli::main_in_cargo_driver(named),
         _ => {

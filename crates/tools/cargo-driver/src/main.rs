@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cache;
 mod clean;
 mod commands;
 mod coverage;

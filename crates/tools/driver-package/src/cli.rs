@@ -16,7 +16,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::error::ErrorKind as UsageError;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use command_line::{VERSION, end, exit, explain, message};
+use command_line::{VERSION, end, exit, explain, message, parse_as};
 
 use crate::Problems;
 use crate::inf::Arch;
@@ -45,7 +45,25 @@ type Outcome = Result<u8, String>;
 /// Runs the command. `words` begins with the program's name.
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
-    let arguments: Arguments = match command_line::parse(words) {
+    start(Arguments::command(), words)
+}
+
+/// As [`main`], for `cargo driver`: help and messages about wrong usage show its commands.
+#[must_use]
+pub fn main_in_cargo_driver(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let description = Arguments::command().bin_name("cargo driver");
+    let description = [
+        ("inspect", "cargo driver inspect [OPTIONS] [FILE]..."),
+        ("package", "cargo driver package [OPTIONS]"),
+        ("adopt", "cargo driver package --adopt <FOLDER> [OPTIONS]"),
+    ]
+    .into_iter()
+    .fold(description, |all, (name, usage)| all.mut_subcommand(name, |command| command.override_usage(usage)));
+    start(description, words)
+}
+
+fn start(mut description: clap::Command, words: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Arguments = match parse_as(description.clone(), words) {
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
@@ -60,10 +78,9 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     match outcome {
         Ok(code) => end(code),
         Err(reason) => {
-            let mut command = Arguments::command();
             // `build` is called first, so that the usage shows the whole command.
-            command.build();
-            let part = command.find_subcommand_mut(name).map(std::mem::take).unwrap_or_default();
+            description.build();
+            let part = description.find_subcommand_mut(name).map(std::mem::take).unwrap_or_default();
             explain(&part.clone().error(UsageError::ValueValidation, reason))
         }
     }

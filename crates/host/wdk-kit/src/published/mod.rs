@@ -221,7 +221,7 @@ impl Published {
 }
 
 /// Whether a declaration has information that the metadata has lost: whether pointers are to constant data, 64-bit integers that are
-/// not `LARGE_INTEGER`, or that a routine never returns.
+/// not `LARGE_INTEGER`, page numbers, which have 32 bits in the metadata, or that a routine never returns.
 fn says_more(declaration: &model::Item, metadata: &Signature) -> bool {
     let model::Item::Routine { signature, never_returns, .. } = declaration else { return false };
     let count = |signature: &Signature, is_meant: fn(&Type) -> bool| {
@@ -242,7 +242,9 @@ fn says_more(declaration: &model::Item, metadata: &Signature) -> bool {
         _ => false,
     };
     let is_union = |kind: &Type| matches!(kind, Type::Name(name) if name.ends_with("LARGE_INTEGER"));
+    let is_page_number = |kind: &Type| matches!(kind, Type::Name(name) if name == "PFN_NUMBER");
     *never_returns
+        || count(signature, is_page_number) > 0
         || count(signature, is_constant) != count(metadata, is_constant)
         || count(signature, is_union) < count(metadata, is_union)
 }

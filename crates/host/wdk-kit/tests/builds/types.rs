@@ -6,16 +6,13 @@ use crate::published::{CHANGED, kit, published};
 use crate::support::module::Module;
 
 /// Types that differ, with the reason.
-const EXCEPTIONS: [(&str, &str); 21] = [
+const EXCEPTIONS: [(&str, &str); 18] = [
     ("_DEBUG_DEVICE_DESCRIPTOR.EfiIoMmuData", "the metadata has another tag"),
     ("_FAULT_INFORMATION_X64.Type", "the metadata has one enumeration for both processors"),
     ("_FS_BPIO_INPUT.InFlags", "the metadata has an integer"),
     ("_LCN_WEAK_REFERENCE_BUFFER.State", "the metadata is newer"),
     ("_NFS_OPEN_ECP_CONTEXT.ClientSocketAddress", "the metadata has the type of programs"),
     ("_SRV_OPEN_ECP_CONTEXT.SocketAddress", "the metadata has the type of programs"),
-    ("_IOMMU_MAP_PHYSICAL_ADDRESS", "the metadata has numbers of pages with 32 bits"),
-    ("FsRtlIsExtentDangling", "the metadata has numbers of pages with 32 bits"),
-    ("MmMapMemoryDumpMdlEx", "the metadata has numbers of pages with 32 bits"),
     ("FsRtlNotify", "the metadata has another tag"),
     ("HalAllocateCrashDumpRegisters", "the metadata has another tag"),
     ("HalDma", "the metadata has another tag"),

@@ -24,6 +24,7 @@ typedef struct _PACKED {
 } PACKED;
 #include <poppack.h>
 C_ASSERT(sizeof(PACKED) == 5);
+C_ASSERT(sizeof(*(PCUCHAR)NULL) == 1 && WMIGUID_NOTIFICATION == 4);
 
 DEFINE_GUID(GUID_OF_THE_TEST, 0x6bc3a4a1, 0x52d1, 0x4a19, 0x9f, 0x1e, 0x52, 0x0a, 0x1c, 0x2b, 0x3d, 0x4e);
 

@@ -5,6 +5,7 @@
 mod json;
 mod results;
 mod settings;
+mod toolchain;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ fn named(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn help_names_no_command_of_nt_host() {
+fn help_names_no_command_of_other_programs() {
     let list = printed(&run(&["--help"]));
     let list = list.split_once("Commands:").unwrap().1.split_once("\n\n").unwrap().0;
     // Further lines of a description begin with more spaces.
@@ -26,13 +26,14 @@ fn help_names_no_command_of_nt_host() {
     let commands: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
     assert!(commands.len() > 20, "{commands:?}");
     let own = commands.iter().filter(|command| **command != "help").map(|command| vec![*command, "--help"]);
-    let below = ["run", "matrix", "fuzz", "list", "trace"].map(|command| vec![command, "--", "--help"]);
+    let below = ["run", "matrix", "fuzz", "list", "trace", "verify"].map(|command| vec![command, "--", "--help"]);
     let framework = ["add", "list", "remove"].map(|command| vec!["framework", command, "--help"]);
     for line in own.chain(below).chain(framework) {
         let output = run(&line);
         let text = printed(&output);
         assert!(output.status.success() && text.contains("Usage: cargo driver "), "{line:?}: {text}");
         assert_eq!(named(&text), Vec::<String>::new(), "{line:?}");
+        assert!(!text.contains("driver-package"), "{line:?}: {text}");
     }
     let text = printed(&run(&["list", "--", "--help"]));
     assert!(text.contains("cargo driver list -- --os win7") && !text.contains("FILE.sys"), "{text}");
@@ -48,6 +49,24 @@ fn a_wrong_option_of_a_run_is_explained_with_a_command_of_cargo_driver() {
         assert!(text.contains(&format!("Usage: cargo driver {command} -- [OPTIONS]")), "{text}");
         assert_eq!(named(&text), Vec::<String>::new());
     }
+}
+
+#[test]
+fn a_wrong_option_of_a_package_is_explained_with_a_command_of_cargo_driver() {
+    for (words, usage) in [
+        (&["verify", "--no-such"][..], "cargo driver verify [OPTIONS] <PATH>..."),
+        (&["verify", "x.sys", "--trusted", "missing.cer"], "cargo driver verify [OPTIONS] <PATH>..."),
+        (&["inspect", "--no-such"], "cargo driver inspect [OPTIONS] [FILE]..."),
+        (&["package", "--no-such"], "cargo driver package [OPTIONS]"),
+        (&["adopt", "--no-such"], "cargo driver package --adopt <FOLDER> [OPTIONS]"),
+    ] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-driver"));
+        let output = program.args(["--internal-program", "driver-package"]).args(words).output().unwrap();
+        let text = printed(&output);
+        assert!(text.contains(&format!("Usage: {usage}\n")) && !text.contains("driver-package"), "{words:?}: {text}");
+    }
+    let text = printed(&run(&["verify", "--no-such"]));
+    assert!(text.contains("Usage: cargo driver verify"), "{text}");
 }
 
 /// The Rust files below a folder.

@@ -101,6 +101,7 @@ typedef SHORT *PSHORT;
 typedef LONG *PLONG;
 typedef INT *PINT;
 typedef UCHAR *PUCHAR;
+typedef const UCHAR *PCUCHAR;
 typedef USHORT *PUSHORT;
 typedef ULONG *PULONG;
 typedef UINT *PUINT;
