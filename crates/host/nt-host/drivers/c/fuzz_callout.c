@@ -5,7 +5,6 @@
 #include <fwpsk.h>
 #include <fwpmk.h>
 
-#define RPC_C_AUTHN_WINNT 10
 #define DNS 53
 #define HEADER 12
 
