@@ -287,6 +287,28 @@ static void Endless(ULONG Kind)
     }
 }
 
+static VOID NTAPI Poll(PDEVICE_OBJECT Device, PVOID Context)
+{
+    LARGE_INTEGER pause = {.QuadPart = -100000};
+    volatile BOOLEAN ready = FALSE;
+
+    (void)Device;
+    (void)Context;
+    while (!ready) {
+        KeDelayExecutionThread(0, FALSE, &pause); /* poll */
+    }
+}
+
+/* Queues a work item that waits for something that never comes. */
+static void PollForever(void)
+{
+    PIO_WORKITEM item = IoAllocateWorkItem(TheDevice);
+
+    if (item != NULL) {
+        IoQueueWorkItem(item, Poll, DelayedWorkQueue, NULL);
+    }
+}
+
 /* Has a routine write to the thread data of the host, which a wrong address may point to. */
 static void Overwrite(void)
 {
@@ -388,6 +410,9 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         break;
     case CODE(21):
         SpinsInUnload = TRUE;
+        break;
+    case CODE(22):
+        PollForever();
         break;
     }
     return Finish(Irp, 0, 0);

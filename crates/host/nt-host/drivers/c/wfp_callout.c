@@ -7,7 +7,6 @@
 
 #define LOG(...) DbgPrint(__VA_ARGS__)
 #define TAG 'pfwT'
-#define RPC_C_AUTHN_WINNT 10
 #define TELNET 23
 #define DNS 53
 #define WEB 80

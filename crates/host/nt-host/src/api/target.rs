@@ -29,6 +29,11 @@ impl Target {
         Ok(coverage)
     }
 
+    /// Returns the driver's image as it is in memory.
+    pub(crate) fn image(&self) -> &[u8] {
+        &self.guests.driver().layout.bytes
+    }
+
     /// Returns which source lines of the driver ran so far.
     pub(crate) fn line_coverage(&self, coverage: &Coverage) -> LineCoverage {
         LineCoverage::new(coverage, &self.images.driver().symbols)

@@ -1,24 +1,13 @@
 //! The volume: files in memory, which clients use through the driver's minifilter; and the minifilter's ports.
 
 use etw_types::NtStatus;
-use nt_machine::{Answer, FileOpen, FileRequest, RequestKind};
+use nt_machine::{Answer, FileOpen, FileRequest};
 
 use super::NtHost;
 use crate::Error;
-use crate::wire::{Reply, Request};
+use crate::wire::{FileStep, Reply, Request, file_step};
 
-/// `FILE_OPEN`, `FILE_CREATE`.
-const OPEN: u32 = 1;
-const CREATE: u32 = 2;
-/// `FILE_DIRECTORY_FILE`, `FILE_SYNCHRONOUS_IO_NONALERT`.
-const DIRECTORY: u32 = 0x1;
-const SYNCHRONOUS: u32 = 0x20;
-/// `FileNamesInformation`, `FileRenameInformation`, `FileDispositionInformation`.
-const NAMES: u32 = 12;
-const RENAME: u32 = 10;
-const DISPOSITION: u32 = 13;
-/// The size of the buffer for the entries of a folder, and where an entry has the length of its name and the name.
-const ENTRIES: u32 = 1 << 20;
+/// Where an entry of a folder has the length of its name and the name.
 const LENGTH_AT: usize = 8;
 const NAME_AT: usize = 12;
 
@@ -105,7 +94,7 @@ impl Volume {
     /// Returns the status of the minifilter or of the file system if one refuses. Also fails if the driver stops the
     /// machine.
     pub fn open(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_with(FileOpen { path: path.to_owned(), disposition: OPEN, options: SYNCHRONOUS, access: 0 })
+        self.open_by(&FileStep::Open { path: path.to_owned() })
     }
 
     /// Creates a file.
@@ -114,7 +103,7 @@ impl Volume {
     ///
     /// Fails like [`Volume::open`], and if the file exists.
     pub fn create(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_with(FileOpen { path: path.to_owned(), disposition: CREATE, options: SYNCHRONOUS, access: 0 })
+        self.open_by(&FileStep::Create { path: path.to_owned() })
     }
 
     /// Creates a folder.
@@ -123,8 +112,7 @@ impl Volume {
     ///
     /// Fails like [`Volume::create`].
     pub fn create_folder(&self, path: &str) -> Result<VolumeFile, Error> {
-        let options = SYNCHRONOUS | DIRECTORY;
-        self.open_with(FileOpen { path: path.to_owned(), disposition: CREATE, options, access: 0 })
+        self.open_by(&FileStep::Folder { path: path.to_owned() })
     }
 
     /// Opens or creates a file with the parameters of `NtCreateFile`.
@@ -138,6 +126,10 @@ impl Volume {
             Reply::FileOpened { file, .. } => Ok(VolumeFile { host: self.host.clone(), number: file }),
             reply => Err(self.host.unexpected(reply)),
         }
+    }
+
+    fn open_by(&self, step: &FileStep) -> Result<VolumeFile, Error> {
+        self.open_with(step.open().unwrap_or_default())
     }
 
     /// Returns the names in a folder, without `.` and `..`.
@@ -209,10 +201,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn rename(&self, path: &str) -> Result<Answer, Error> {
-        let path = if path.starts_with('\\') { format!(r"\??\C:{path}") } else { path.to_owned() };
-        let name: Vec<u8> = path.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
-        self.set(RENAME, &[&[0; 16], length.to_le_bytes().as_slice(), &name].concat())
+        self.begin(file_step::rename(path))?.wait()
     }
 
     /// Marks the file for deletion. It goes with its last handle.
@@ -221,7 +210,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn delete(&self) -> Result<Answer, Error> {
-        self.set(DISPOSITION, &[1])
+        self.begin(file_step::delete())?.wait()
     }
 
     /// Queries information of a class of `FILE_INFORMATION_CLASS`.
@@ -230,8 +219,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn query(&self, class: u32, length: u32) -> Result<Answer, Error> {
-        let kind = RequestKind::QUERY_INFORMATION;
-        self.begin(FileRequest { kind, class, output: length, ..FileRequest::default() })?.wait()
+        self.begin(file_step::query(class, length))?.wait()
     }
 
     /// Sets information of a class of `FILE_INFORMATION_CLASS`.
@@ -240,8 +228,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn set(&self, class: u32, information: &[u8]) -> Result<Answer, Error> {
-        let kind = RequestKind::SET_INFORMATION;
-        self.begin(FileRequest { kind, class, input: information.to_vec(), ..FileRequest::default() })?.wait()
+        self.begin(file_step::set(class, information.to_vec()))?.wait()
     }
 
     /// Returns the names in this folder that match a pattern, without `.` and `..`.
@@ -250,9 +237,7 @@ impl VolumeFile {
     ///
     /// Returns the status of the query, and fails like [`VolumeFile::read`]. A folder without such names is not an error.
     pub fn list(&self, pattern: &str) -> Result<Vec<String>, Error> {
-        let (kind, input) = (RequestKind::DIRECTORY_CONTROL, pattern.as_bytes().to_vec());
-        let request = FileRequest { kind, class: NAMES, input, output: ENTRIES, ..FileRequest::default() };
-        let answer = self.begin(request)?.wait()?;
+        let answer = self.begin(file_step::list(pattern))?.wait()?;
         match answer.status {
             NtStatus::Success => Ok(names(&answer.output)),
             NtStatus::NoSuchFile | NtStatus::NoMoreFiles => Ok(Vec::new()),
@@ -266,7 +251,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn begin_read(&self, offset: u64, length: u32) -> Result<FileOperation, Error> {
-        self.begin(FileRequest { kind: RequestKind::READ, offset, output: length, ..FileRequest::default() })
+        self.begin(file_step::read(offset, length))
     }
 
     /// Begins to write.
@@ -275,8 +260,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn begin_write(&self, offset: u64, data: &[u8]) -> Result<FileOperation, Error> {
-        let (kind, input) = (RequestKind::WRITE, data.to_vec());
-        self.begin(FileRequest { kind, offset, input, ..FileRequest::default() })
+        self.begin(file_step::write(offset, data))
     }
 
     /// Begins an operation.

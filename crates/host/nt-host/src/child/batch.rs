@@ -7,6 +7,7 @@ use std::thread as std_thread;
 
 use nt_machine::{Answer, Coverage, DeviceId, FileId, IoRequest, Machine};
 
+use super::filtered::Filtered;
 use crate::wire::{Batch, Novel, Step};
 
 /// The maximum number of results of requests that count as novelties. A driver that returns something else for each
@@ -67,7 +68,7 @@ impl Progress {
 
     fn begin(&self, steps: &[Step]) {
         self.steps.fetch_add(1, Ordering::Relaxed);
-        let requests = steps.iter().filter(|step| step.request().is_some()).count();
+        let requests = steps.iter().filter(|step| step.request().is_some() || step.is_filtered()).count();
         self.update(|batch| {
             batch.begun += steps.len() as u32;
             batch.requests += requests as u64;
@@ -113,7 +114,7 @@ pub(super) fn run(
                 (batch.done, batch.begun) = (index + 1, 0);
             }
         });
-        if device == 0 || !is_clean() {
+        if !clients.is_usable() || !is_clean() {
             break;
         }
     }
@@ -151,6 +152,9 @@ struct Clients<'a> {
     /// The requests that were begun; `None` for those that have ended.
     begun: Vec<Option<(u64, IoRequest)>>,
     is_asleep: bool,
+    /// Whether the driver has a device. One that filters may have none.
+    has_device: bool,
+    filtered: Filtered,
     novelty: &'a mut Novelty,
     novel: Vec<u32>,
     /// Whether one of these is that the driver holds more than before.
@@ -161,9 +165,23 @@ struct Clients<'a> {
 
 impl<'a> Clients<'a> {
     fn new(machine: Machine, device: u64, novelty: &'a mut Novelty) -> Self {
-        let (device, files, begun) = (Some(DeviceId::from_int(device)), Vec::new(), Vec::new());
-        let (novel, asked) = (Vec::new(), machine.requests_below());
-        Self { machine, device, files, current: 0, begun, is_asleep: false, novelty, novel, holds: false, asked }
+        let has_device = device != 0;
+        let (device, files, begun) = (has_device.then(|| DeviceId::from_int(device)), Vec::new(), Vec::new());
+        let (novel, asked, filtered) = (Vec::new(), machine.requests_below(), Filtered::default());
+        Self {
+            machine,
+            device,
+            files,
+            current: 0,
+            begun,
+            is_asleep: false,
+            has_device,
+            filtered,
+            novelty,
+            novel,
+            holds: false,
+            asked,
+        }
     }
 
     /// Runs a step.
@@ -242,6 +260,14 @@ impl<'a> Clients<'a> {
             Step::SurpriseRemove {} => self.remove(true),
             Step::AddDevice {} => self.add(),
             Step::Together { .. } => {}
+            Step::File { .. }
+            | Step::Connect { .. }
+            | Step::Transfer { .. }
+            | Step::Disconnect {}
+            | Step::Packet { .. } => {
+                let result = self.filtered.perform(machine, step);
+                self.novel.extend(self.novelty.add(result));
+            }
         }
     }
 
@@ -303,6 +329,11 @@ impl<'a> Clients<'a> {
         }
     }
 
+    /// Returns whether the next sequence finds what this one has found.
+    const fn is_usable(&self) -> bool {
+        !self.has_device || (self.device.is_some() && !self.is_asleep)
+    }
+
     /// Undoes what the steps have left: requests are canceled, files closed, and the device works again. Returns the
     /// device, or 0 if it could not be added.
     fn end(&mut self) -> u64 {
@@ -315,11 +346,14 @@ impl<'a> Clients<'a> {
         for file in std::mem::take(&mut self.files).into_iter().flatten() {
             self.machine.close(file);
         }
+        self.filtered.end(self.machine);
         if self.is_asleep {
             self.set_power(true);
         }
         self.machine.settle();
-        self.add();
+        if self.has_device {
+            self.add();
+        }
         self.device.filter(|_| !self.is_asleep).map_or(0, DeviceId::as_int)
     }
 }

@@ -8,6 +8,7 @@ mod batch;
 pub(crate) mod control;
 mod debugger;
 mod files;
+mod filtered;
 mod patience;
 mod process;
 mod server;

@@ -174,7 +174,12 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
             Reply::Together { answers: batch::together(machine, &requests, schedule) }
         }
         Request::FailNext { .. } | Request::ChangeNext { .. } | Request::AnswerNext { .. } => change(machine, request),
-        Request::Names {} => Reply::Names { devices: machine.device_names(), values: machine.missing_values() },
+        Request::Names {} => Reply::Names {
+            devices: machine.device_names(),
+            values: machine.missing_values(),
+            ports: machine.minifilter(),
+            callouts: machine.has_callouts(),
+        },
         Request::FileOpen { .. }
         | Request::FileBegin { .. }
         | Request::FileFinish { .. }

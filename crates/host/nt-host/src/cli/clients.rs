@@ -6,9 +6,8 @@ use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::files::Files;
-use super::network;
+use super::network::Traffic;
 use super::progress::{Progress, Sent, status_of};
-use super::steps::ClientStep;
 use crate::wire::{Step, hexadecimal};
 use crate::{Answer, Device, Error, File, NtHost, PendingRequest};
 
@@ -29,26 +28,20 @@ pub(super) struct Clients<'a> {
     waiting: Vec<(usize, IoRequest)>,
     /// What the clients have open on the volume.
     volume: Files,
+    traffic: Traffic,
 }
 
 impl<'a> Clients<'a> {
     pub(super) fn new(host: &'a NtHost, device: &'a mut Option<Device>) -> Self {
         let (files, begun, waiting) = (Vec::new(), Vec::new(), Vec::new());
-        Self { host, device, files, current: 0, begun, together: 0, schedule: 0, waiting, volume: Files::default() }
+        let (volume, traffic) = (Files::default(), Traffic::default());
+        Self { host, device, files, current: 0, begun, together: 0, schedule: 0, waiting, volume, traffic }
     }
 
     /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue. Requests that
     /// are still pending at the end are canceled.
-    pub(super) fn run(mut self, steps: &[ClientStep], progress: &mut Progress) -> Result<(), Error> {
+    pub(super) fn run(mut self, steps: &[Step], progress: &mut Progress) -> Result<(), Error> {
         for step in steps {
-            let step = match step {
-                ClientStep::Device(step) => step,
-                other => {
-                    self.send_together(progress)?;
-                    self.perform(other, progress)?;
-                    continue;
-                }
-            };
             if !matches!(step, Step::Request { .. } | Step::Handle { .. }) {
                 self.send_together(progress)?;
             }
@@ -81,21 +74,16 @@ impl<'a> Clients<'a> {
                 Step::AddDevice {} => self.add(progress)?,
                 Step::AnswerNext { answer } => self.host.answer_next(answer.clone())?,
                 Step::Change { offset, value } => self.host.change_next(*offset, *value)?,
+                Step::File { step } => self.volume.perform(self.host, step, progress)?,
+                Step::Connect { connection } => self.traffic.connect(self.host, connection, progress)?,
+                Step::Transfer { inbound, data } => self.traffic.transfer(self.host, *inbound, data, progress)?,
+                Step::Disconnect {} => self.traffic.disconnect(self.host, progress)?,
+                Step::Packet { packet } => self.traffic.packet(self.host, packet, progress)?,
             }
         }
         self.send_together(progress)?;
         (1..=self.begun.len()).try_for_each(|number| self.cancel(number, progress))?;
         self.volume.close()
-    }
-
-    /// Performs a step that does not use the driver's device.
-    fn perform(&mut self, step: &ClientStep, progress: &mut Progress) -> Result<(), Error> {
-        match step {
-            ClientStep::Device(_) => Ok(()),
-            ClientStep::File(step) => self.volume.perform(self.host, step, progress),
-            ClientStep::Connect(connection) => network::connect(self.host, connection, progress),
-            ClientStep::Packets(packets) => network::replay(self.host, &packets.0, progress),
-        }
     }
 
     /// Does something with the device. Returns whether it succeeded.

@@ -1,114 +1,140 @@
-//! The steps of clients that use files of the volume, as the command line has them.
+//! Parses the steps of clients that use files of the volume or communication ports.
 
-use std::str::FromStr;
-
+use super::values::{bytes, number};
 use crate::suggest::suggestion;
-
-/// The number of bytes of a read, and of the output of a message.
-pub(super) const LENGTH: u32 = 4096;
-
-/// A step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FileStep {
-    Open(String),
-    Create(String),
-    Folder(String),
-    Read(u32),
-    Write(String),
-    Rename(String),
-    Delete,
-    List(String),
-    Close,
-    Attach,
-    Detach,
-    Connect(String),
-    Send(String),
-    Reply(String),
-}
+use crate::wire::FileStep;
+use crate::wire::file_step::LENGTH;
 
 /// The words of the steps.
-const WORDS: [&str; 14] = [
-    "open", "create", "folder", "read", "write", "rename", "delete", "list", "close", "attach", "detach", "connect",
-    "send", "reply",
+const WORDS: [&str; 20] = [
+    "open",
+    "create",
+    "folder",
+    "read",
+    "write",
+    "write-hex",
+    "query",
+    "set",
+    "rename",
+    "delete",
+    "list",
+    "close",
+    "attach",
+    "detach",
+    "connect",
+    "send",
+    "send-hex",
+    "reply",
+    "reply-hex",
+    "disconnect",
 ];
 
-impl FromStr for FileStep {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
-        let needs = |what: &str| {
-            rest.map(str::to_owned).ok_or_else(|| format!("`{text}` needs {what}: expected for example {word}:{what}"))
-        };
-        let or_empty = rest.unwrap_or_default().to_owned();
-        Ok(match word {
-            "open" => Self::Open(needs(r"\dir\a.txt")?),
-            "create" => Self::Create(needs(r"\dir\a.txt")?),
-            "folder" => Self::Folder(needs(r"\dir")?),
-            "rename" => Self::Rename(needs(r"\dir\b.txt")?),
-            "write" => Self::Write(needs("text")?),
-            "connect" => Self::Connect(needs(r"\PortName")?),
-            "reply" => Self::Reply(needs("text")?),
-            "send" => Self::Send(or_empty),
-            "list" => Self::List(rest.unwrap_or("*").to_owned()),
-            "read" => {
-                let bad = |_| format!("`{text}` does not say how much to read: expected for example read:64");
-                Self::Read(rest.map_or(Ok(LENGTH), |count| count.parse().map_err(bad))?)
-            }
-            "delete" | "close" | "attach" | "detach" if rest.is_some() => {
-                return Err(format!("`{word}` takes no value: expected {word}"));
-            }
-            "delete" => Self::Delete,
-            "close" => Self::Close,
-            "attach" => Self::Attach,
-            "detach" => Self::Detach,
-            _ => {
-                return Err(format!(
-                    "`{word}` is not a step: expected {}{}",
-                    WORDS.join(", "),
-                    suggestion(word, &WORDS)
-                ));
-            }
-        })
-    }
+/// Parses a step: a word, and after a colon its value.
+pub(super) fn file_step(text: &str) -> Result<FileStep, String> {
+    let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
+    let value =
+        |example: &str| rest.ok_or_else(|| format!("`{text}` needs a value: expected for example {word}:{example}"));
+    let name = |example: &str| value(example).map(str::to_owned);
+    let data = |example: &str| value(example).map(|value| value.as_bytes().to_vec());
+    Ok(match word {
+        "open" => FileStep::Open { path: name(r"\dir\a.txt")? },
+        "create" => FileStep::Create { path: name(r"\dir\a.txt")? },
+        "folder" => FileStep::Folder { path: name(r"\dir")? },
+        "rename" => FileStep::Rename { path: name(r"\dir\b.txt")? },
+        "read" => FileStep::Read { length: rest.map_or(Ok(LENGTH), length)? },
+        "write" => FileStep::Write { data: data("text")? },
+        "write-hex" => FileStep::Write { data: bytes(value("00ff")?)? },
+        "query" => {
+            let (class, output) = split(value("5/24")?, '/');
+            FileStep::Query { class: length(class)?, length: output.map_or(Ok(LENGTH), length)? }
+        }
+        "set" => {
+            let (class, data) = split(value("20:0300000000000000")?, ':');
+            FileStep::Set { class: length(class)?, data: bytes(data.unwrap_or_default())? }
+        }
+        "list" => FileStep::List { pattern: rest.unwrap_or("*").to_owned() },
+        "connect" => FileStep::Connect { name: name(r"\PortName")? },
+        "send" => FileStep::Send { data: rest.unwrap_or_default().as_bytes().to_vec(), output: LENGTH },
+        "send-hex" => {
+            let (data, output) = split(value("00ff/16")?, '/');
+            FileStep::Send { data: bytes(data)?, output: output.map_or(Ok(LENGTH), length)? }
+        }
+        "reply" => FileStep::Reply { data: data("text")? },
+        "reply-hex" => FileStep::Reply { data: bytes(value("00ff")?)? },
+        "delete" | "close" | "attach" | "detach" | "disconnect" if rest.is_some() => {
+            return Err(format!("`{word}` takes no value: expected {word}"));
+        }
+        "delete" => FileStep::Delete {},
+        "close" => FileStep::Close {},
+        "attach" => FileStep::Attach {},
+        "detach" => FileStep::Detach {},
+        "disconnect" => FileStep::Disconnect {},
+        _ => {
+            let words = WORDS.join(", ");
+            return Err(format!("`{word}` is not a step: expected {words}{}", suggestion(word, &WORDS)));
+        }
+    })
 }
 
-impl FileStep {
-    /// Returns the name of the step, and what it is about.
-    pub(super) fn names(&self) -> (&'static str, &str) {
-        match self {
-            Self::Open(path) => ("open", path),
-            Self::Create(path) => ("create", path),
-            Self::Folder(path) => ("folder", path),
-            Self::Read(_) => ("read", ""),
-            Self::Write(_) => ("write", ""),
-            Self::Rename(path) => ("rename", path),
-            Self::Delete => ("delete", ""),
-            Self::List(pattern) => ("list", pattern),
-            Self::Close => ("close", ""),
-            Self::Attach => ("attach", ""),
-            Self::Detach => ("detach", ""),
-            Self::Connect(name) => ("connect", name),
-            Self::Send(_) => ("send", ""),
-            Self::Reply(_) => ("reply", ""),
-        }
-    }
+fn split(text: &str, at: char) -> (&str, Option<&str>) {
+    text.split_once(at).map_or((text, None), |(first, second)| (first, Some(second)))
+}
+
+fn length(text: &str) -> Result<u32, String> {
+    let number = number(text).ok().and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| format!("`{text}` is not a number of 32 bits: expected for example 64"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::FileStep;
+    use super::{WORDS, file_step};
+    use crate::wire::FileStep;
 
     #[test]
     fn steps_are_words_with_values() {
-        assert_eq!(r"open:\a:b".parse(), Ok(FileStep::Open(r"\a:b".into())));
-        assert_eq!("read".parse(), Ok(FileStep::Read(4096)));
-        assert_eq!("read:3".parse(), Ok(FileStep::Read(3)));
-        assert_eq!("list".parse(), Ok(FileStep::List("*".into())));
-        assert_eq!("delete".parse(), Ok(FileStep::Delete));
-        for wrong in ["open", "delete:x", "read:x", "copy:x", "write"] {
-            let message = wrong.parse::<FileStep>().expect_err(wrong);
+        assert_eq!(file_step(r"open:\a:b"), Ok(FileStep::Open { path: r"\a:b".into() }));
+        assert_eq!(file_step("read"), Ok(FileStep::Read { length: 4096 }));
+        assert_eq!(file_step("list"), Ok(FileStep::List { pattern: "*".into() }));
+        assert_eq!(file_step("send"), Ok(FileStep::Send { data: Vec::new(), output: 4096 }));
+        for wrong in ["open", "delete:x", "read:x", "copy:x", "write", "set", "query:x", "send-hex:0"] {
+            let message = file_step(wrong).expect_err(wrong);
             assert!(message.contains("expected"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_step_comes_back_from_its_text() {
+        let path = || r"\dir\a b:c".to_owned();
+        let (text, binary) = (b"plain text".to_vec(), vec![0, 0xFF]);
+        let steps = [
+            FileStep::Open { path: path() },
+            FileStep::Create { path: path() },
+            FileStep::Folder { path: path() },
+            FileStep::Read { length: 7 },
+            FileStep::Write { data: text.clone() },
+            FileStep::Write { data: binary.clone() },
+            FileStep::Query { class: 5, length: 24 },
+            FileStep::Set { class: 20, data: binary.clone() },
+            FileStep::Rename { path: path() },
+            FileStep::Delete {},
+            FileStep::List { pattern: "*.txt".into() },
+            FileStep::Close {},
+            FileStep::Attach {},
+            FileStep::Detach {},
+            FileStep::Connect { name: r"\Port".into() },
+            FileStep::Send { data: text.clone(), output: 4096 },
+            FileStep::Send { data: text.clone(), output: 4 },
+            FileStep::Send { data: binary.clone(), output: 4096 },
+            FileStep::Reply { data: text },
+            FileStep::Reply { data: binary },
+            FileStep::Disconnect {},
+        ];
+        let mut words: Vec<String> = Vec::new();
+        for step in steps {
+            let text = step.text();
+            words.extend(text.split(':').next().map(str::to_owned));
+            assert_eq!(file_step(&text), Ok(step));
+        }
+        assert!(WORDS.iter().all(|word| words.iter().any(|known| known == word)), "{words:?}");
     }
 }

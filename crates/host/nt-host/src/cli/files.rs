@@ -1,11 +1,11 @@
 //! What clients do with files of the volume, or a communication port of the minifilter.
 
 use etw_types::NtStatus;
-use nt_machine::Answer;
+use nt_machine::{Answer, FileRequest};
 
-use super::file_steps::{FileStep, LENGTH};
 use super::progress::{Progress, Sent, status_of};
-use crate::{Error, NtHost, Port, VolumeFile};
+use crate::wire::FileStep;
+use crate::{Error, FileOperation, NtHost, Port, VolumeFile};
 
 /// What the clients have open: a file with the position in it, and a port.
 #[derive(Default)]
@@ -25,7 +25,7 @@ fn text(answer: &Answer) -> (NtStatus, String) {
 impl Files {
     /// Performs a step. One that the minifilter or the file system refuses is recorded, and the others continue.
     pub(super) fn perform(&mut self, host: &NtHost, step: &FileStep, progress: &mut Progress) -> Result<(), Error> {
-        let (what, about) = step.names();
+        let (what, about) = (step.word(), step.name().unwrap_or_default());
         progress.step(what);
         let gaps = host.gaps().len();
         let done = self.run(host, step)?;
@@ -41,61 +41,40 @@ impl Files {
     fn run(&mut self, host: &NtHost, step: &FileStep) -> Result<Done, Error> {
         let volume = host.volume();
         let nothing = |result| status_of(result).map(|done| done.map(|()| (NtStatus::Success, String::new())));
-        let opened = match step {
-            FileStep::Open(path) => Some(volume.open(path)),
-            FileStep::Create(path) => Some(volume.create(path)),
-            FileStep::Folder(path) => Some(volume.create_folder(path)),
-            _ => None,
-        };
-        if let Some(opened) = opened {
-            self.close_file()?;
-            let opened = status_of(opened)?;
-            self.position = 0;
-            let status = opened.as_ref().map_or_else(|status| *status, |_| NtStatus::Success);
-            self.file = opened.ok();
-            return Ok(Ok((status, String::new())));
-        }
         let closed = Ok(Err(NtStatus::InvalidHandle));
-        match step {
-            FileStep::Attach => nothing(volume.attach()),
-            FileStep::Detach => nothing(volume.detach()),
-            FileStep::Connect(name) => {
+        if let Some(open) = step.open() {
+            self.close_file()?;
+            self.position = 0;
+            let opened = status_of(volume.open_with(open))?;
+            return Ok(opened.map(|file| self.file = Some(file)).map(|()| (NtStatus::Success, String::new())));
+        }
+        if let Some(request) = step.request(self.position) {
+            return self.file.as_ref().map_or(closed, |file| Self::use_file(file, step, request, &mut self.position));
+        }
+        match (step, &self.port) {
+            (FileStep::Attach {}, _) => nothing(volume.attach()),
+            (FileStep::Detach {}, _) => nothing(volume.detach()),
+            (FileStep::Connect { name }, _) => {
+                self.close_port()?;
                 let port = status_of(volume.connect(name, &[]))?;
                 Ok(port.map(|port| self.port = Some(port)).map(|()| (NtStatus::Success, String::new())))
             }
-            FileStep::Send(message) => match &self.port {
-                Some(port) => {
-                    Ok(status_of(port.send(message.as_bytes(), LENGTH))?.as_ref().map(text).map_err(|status| *status))
-                }
-                None => closed,
-            },
-            FileStep::Reply(reply) => match &self.port {
-                Some(port) => nothing(port.reply(reply.as_bytes())),
-                None => closed,
-            },
-            FileStep::Close => match self.file.take() {
-                Some(file) => nothing(file.close()),
-                None => closed,
-            },
-            _ => match &self.file {
-                Some(file) => Self::use_file(file, step, &mut self.position),
-                None => closed,
-            },
+            (FileStep::Send { data, output }, Some(port)) => {
+                Ok(status_of(port.send(data, *output))?.as_ref().map(text).map_err(|status| *status))
+            }
+            (FileStep::Reply { data }, Some(port)) => nothing(port.reply(data)),
+            (FileStep::Disconnect {}, Some(_)) => nothing(self.port.take().map_or(Ok(()), Port::close)),
+            (FileStep::Close {}, _) => self.file.take().map_or(closed, |file| nothing(file.close())),
+            _ => closed,
         }
     }
 
-    fn use_file(file: &VolumeFile, step: &FileStep, position: &mut u64) -> Result<Done, Error> {
-        let answer = match step {
-            FileStep::Read(length) => file.read(*position, *length),
-            FileStep::Write(data) => file.write(*position, data.as_bytes()),
-            FileStep::Rename(path) => file.rename(path),
-            FileStep::List(pattern) => {
-                return Ok(status_of(file.list(pattern))?.map(|names| (NtStatus::Success, names.join(" "))));
-            }
-            _ => file.delete(),
-        };
-        let answer = status_of(answer)?;
-        if let Ok(answer) = &answer
+    fn use_file(file: &VolumeFile, step: &FileStep, request: FileRequest, position: &mut u64) -> Result<Done, Error> {
+        if let FileStep::List { pattern } = step {
+            return Ok(status_of(file.list(pattern))?.map(|names| (NtStatus::Success, names.join(" "))));
+        }
+        let answer = status_of(file.begin(request).and_then(FileOperation::wait))?;
+        if let (FileStep::Read { .. } | FileStep::Write { .. }, Ok(answer)) = (step, &answer)
             && answer.status.is_success()
         {
             *position += answer.information;
@@ -110,6 +89,10 @@ impl Files {
     /// Closes what is open.
     pub(super) fn close(mut self) -> Result<(), Error> {
         self.close_file()?;
+        self.close_port()
+    }
+
+    fn close_port(&mut self) -> Result<(), Error> {
         self.port.take().map_or(Ok(()), |port| status_of(port.close()).map(drop))
     }
 }

@@ -42,10 +42,7 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     let dirs = Dirs::create(&output, options).map_err(usage)?;
     let mut inputs = dirs.inputs().map_err(usage)?;
     if !options.run.steps.0.is_empty() {
-        let steps = options.run.steps.of_device();
-        let steps =
-            steps.ok_or_else(|| usage("the fuzzer makes requests to devices, and none to files or networks".into()))?;
-        inputs.push(Input { steps, ..Input::default() });
+        inputs.push(Input { steps: options.run.steps.0.clone(), ..Input::default() });
     }
     let seed = options.run.seed.unwrap_or_else(|| fastrand::u64(..));
     let fuzz = match options.executions {

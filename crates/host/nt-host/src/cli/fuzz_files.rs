@@ -125,7 +125,7 @@ fn parse(text: &str) -> Option<Input> {
     let words = ["nt-host", "run", "driver"].into_iter().chain(text.lines()).map(OsString::from);
     let Command::Run { options, .. } = Arguments::try_parse_from(words).ok()?.command else { return None };
     let below = options.below.into_iter().chain(options.remote).collect();
-    Some(Input { environment: Environment { below, registry: options.registry }, steps: options.steps.of_device()? })
+    Some(Input { environment: Environment { below, registry: options.registry }, steps: options.steps.0 })
 }
 
 /// Writes a file. It gets its name when it is complete.

@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::net::IpAddr;
 
+use etw_types::NtStatus;
 use nt_machine::{Connection, Packet, Passage, Verdict};
 use pcap_parser::traits::PcapNGPacketBlock as _;
 use pcap_parser::{Block, Linktype, OptionCode, PcapBlockOwned, PcapError, create_reader};
 
-use super::progress::Progress;
+use super::progress::{Progress, status_of};
+use super::values::bytes;
 use crate::{Error, NtHost};
 
 /// The size of the buffer for a block of a capture file.
@@ -32,30 +34,80 @@ pub(super) fn connection(text: &str) -> Result<Connection, String> {
     Ok(Connection { inbound, udp, ..Connection::to(remote) })
 }
 
-/// Opens a connection, and prints the verdicts.
-pub(super) fn connect(host: &NtHost, connection: &Connection, progress: &mut Progress) -> Result<(), Error> {
-    progress.step("connect");
-    let passage = host.connect(connection.clone())?;
-    let (protocol, how) = (if connection.udp { "udp " } else { "" }, if connection.inbound { "from " } else { "" });
-    progress.note(&format!("connect {protocol}{how}{}: {}", connection.remote, described(&passage)));
-    Ok(())
+/// What the clients have sent.
+#[derive(Default)]
+pub(super) struct Traffic {
+    /// The connections that are open.
+    connections: Vec<Passage>,
+    /// The number of packets so far.
+    packets: u32,
 }
 
-/// Sends and receives packets, and prints the verdicts.
-pub(super) fn replay(host: &NtHost, packets: &[Packet], progress: &mut Progress) -> Result<(), Error> {
-    progress.step("packets");
-    for (number, packet) in (1..).zip(packets) {
-        let direction = if packet.inbound { "received" } else { "sent" };
-        let passage = match host.send_packet(packet.clone()) {
-            Err(Error::Status(status)) => {
-                progress.note(&format!("packet {number}: not an IP datagram ({status})"));
-                continue;
-            }
-            passage => passage?,
-        };
-        progress.note(&format!("packet {number}, {direction}: {}", described(&passage)));
+impl Traffic {
+    /// Opens a connection, and prints the verdicts.
+    pub(super) fn connect(
+        &mut self,
+        host: &NtHost,
+        connection: &Connection,
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        progress.step("connect");
+        let passage = host.connect(connection.clone())?;
+        let (protocol, how) = (if connection.udp { "udp " } else { "" }, if connection.inbound { "from " } else { "" });
+        progress.note(&format!("connect {protocol}{how}{}: {}", connection.remote, described(&passage)));
+        self.connections.push(passage);
+        Ok(())
     }
-    Ok(())
+
+    /// Sends or receives data of the last connection, and prints the verdicts.
+    pub(super) fn transfer(
+        &self,
+        host: &NtHost,
+        inbound: bool,
+        data: &[u8],
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        progress.step("transfer");
+        let transferred = match self.connections.last() {
+            Some(connection) => status_of(host.transfer(connection, inbound, data))?,
+            None => Err(NtStatus::InvalidParameter),
+        };
+        let result =
+            transferred.map_or_else(|status| format!("no connection ({status})"), |passage| described(&passage));
+        progress.note(&format!("data, {}: {result}", direction(inbound)));
+        Ok(())
+    }
+
+    /// Ends the connections.
+    pub(super) fn disconnect(&mut self, host: &NtHost, progress: &mut Progress) -> Result<(), Error> {
+        progress.step("disconnect");
+        // A callout may have blocked the connection, or the driver may have ended it.
+        std::mem::take(&mut self.connections)
+            .iter()
+            .try_for_each(|connection| status_of(host.disconnect(connection)).map(drop))
+    }
+
+    /// Sends or receives a packet, and prints the verdicts.
+    pub(super) fn packet(&mut self, host: &NtHost, packet: &Packet, progress: &mut Progress) -> Result<(), Error> {
+        progress.step("packets");
+        self.packets += 1;
+        let (number, direction) = (self.packets, direction(packet.inbound));
+        progress.note(&match status_of(host.send_packet(packet.clone()))? {
+            Ok(passage) => format!("packet {number}, {direction}: {}", described(&passage)),
+            Err(status) => format!("packet {number}: not an IP datagram ({status})"),
+        });
+        Ok(())
+    }
+}
+
+const fn direction(inbound: bool) -> &'static str {
+    if inbound { "received" } else { "sent" }
+}
+
+/// Separates the direction of data from the data: returns whether it is received.
+pub(super) fn directed(text: &str) -> Option<(bool, &str)> {
+    let sent = text.strip_prefix("sent:").map(|data| (false, data));
+    sent.or_else(|| text.strip_prefix("received:").map(|data| (true, data)))
 }
 
 /// Describes a verdict, where it was made, and what was injected.
@@ -97,8 +149,11 @@ impl Capture {
     }
 }
 
-/// Reads the IP datagrams of a capture file.
+/// Reads the IP datagrams of a capture file, or one with its direction.
 pub(super) fn packets(path: &str) -> Result<Vec<Packet>, String> {
+    if let Some((inbound, data)) = directed(path) {
+        return Ok(vec![Packet { data: bytes(data)?, inbound }]);
+    }
     let wrong = |reason: &str| format!("cannot read packets from `{path}`: {reason}");
     let file = File::open(path).map_err(|error| wrong(&error.to_string()))?;
     let mut reader = create_reader(BUFFER, file).map_err(|_| wrong("neither a pcapng nor a pcap file"))?;

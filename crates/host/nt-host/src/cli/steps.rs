@@ -3,9 +3,9 @@
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use command_line::units::duration;
-use nt_machine::{Connection, IoRequest, Packet, RequestKind};
+use nt_machine::{IoRequest, Packet, RequestKind};
 
-use super::file_steps::FileStep;
+use super::file_steps::file_step;
 use super::network;
 use super::values::{below, bytes, number, remote};
 use crate::wire::{OUTPUT, Step};
@@ -72,15 +72,21 @@ struct StepOptions {
     #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::wait))]
     wait: Vec<Step>,
     /// Use a file of the volume through the minifilter: open:PATH, create:PATH, folder:PATH, read[:BYTES], write:TEXT,
-    /// rename:PATH, delete, list[:PATTERN], close, detach, attach; or a communication port: connect:NAME, send[:TEXT],
-    /// reply:TEXT
-    #[arg(long, value_name = "STEP", value_parser = |text: &str| text.parse::<FileStep>())]
-    file: Vec<FileStep>,
+    /// write-hex:HEX, query:CLASS[/LENGTH], set:CLASS:HEX, rename:PATH, delete, list[:PATTERN], close, detach, attach; or a
+    /// communication port: connect:NAME, send[:TEXT], send-hex:HEX[/LENGTH], reply:TEXT, reply-hex:HEX, disconnect
+    #[arg(long, value_name = "STEP", value_parser = |text: &str| file_step(text).map(|step| Step::File { step }))]
+    file: Vec<Step>,
     /// Open a connection through the driver's callouts: to an address, or from one; TCP (default) or UDP
-    #[arg(long, value_name = "[udp:][from:]ADDRESS:PORT", value_parser = network::connection)]
-    connect: Vec<Connection>,
-    /// Send and receive the packets of a capture file (pcapng, pcap) through the driver's callouts
-    #[arg(long, value_name = "FILE.pcapng", value_parser = |text: &str| network::packets(text).map(Packets))]
+    #[arg(long, value_name = "[udp:][from:]ADDRESS:PORT", value_parser = |text: &str| network::connection(text).map(|connection| Step::Connect { connection }))]
+    connect: Vec<Step>,
+    /// Send data through the last connection, or receive it
+    #[arg(long, value_name = "sent:HEX|received:HEX", value_parser = transfer)]
+    transfer: Vec<Step>,
+    /// End all connections
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Disconnect {}))]
+    disconnect: Vec<Step>,
+    /// Send and receive the packets of a capture file (pcapng, pcap) through the driver's callouts, or one IP datagram
+    #[arg(long, value_name = "FILE.pcapng|sent:HEX|received:HEX", value_parser = |text: &str| network::packets(text).map(Packets))]
     packet: Vec<Packets>,
     /// Raise an interrupt of the device, counted from 0 in the order of its resources
     #[arg(long, value_name = "N", value_parser = interrupt)]
@@ -105,37 +111,13 @@ struct StepOptions {
     add_device: Vec<Step>,
 }
 
-/// The packets of a capture file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Packets(pub(super) Vec<Packet>);
-
-/// A step of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ClientStep {
-    /// Uses the driver's device.
-    Device(Step),
-    /// Uses a file or a communication port of a minifilter.
-    File(FileStep),
-    /// Opens a connection.
-    Connect(Connection),
-    /// Sends and receives packets.
-    Packets(Packets),
-}
+/// The packets of an option.
+#[derive(Clone, Debug)]
+struct Packets(Vec<Packet>);
 
 /// The steps of clients, in the order of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steps(pub(super) Vec<ClientStep>);
-
-impl Steps {
-    /// Returns the steps if all of them use the driver's device.
-    pub(super) fn of_device(&self) -> Option<Vec<Step>> {
-        let steps = self.0.iter().map(|step| match step {
-            ClientStep::Device(step) => Some(step.clone()),
-            ClientStep::File(_) | ClientStep::Connect(_) | ClientStep::Packets(_) => None,
-        });
-        steps.collect()
-    }
-}
+pub(super) struct Steps(pub(super) Vec<Step>);
 
 impl Args for Steps {
     fn augment_args(command: clap::Command) -> clap::Command {
@@ -152,23 +134,29 @@ impl FromArgMatches for Steps {
         let names = StepOptions::augment_args(clap::Command::new(""));
         let steps = names.get_arguments().filter_map(|argument| {
             let id = argument.get_id().as_str();
-            let values: Vec<ClientStep> = match id {
-                "file" => matches.get_many(id)?.cloned().map(ClientStep::File).collect(),
-                "connect" => matches.get_many(id)?.cloned().map(ClientStep::Connect).collect(),
-                "packet" => matches.get_many(id)?.cloned().map(ClientStep::Packets).collect(),
-                _ => matches.get_many(id)?.cloned().map(ClientStep::Device).collect(),
+            let packets =
+                |Packets(packets): &Packets| packets.iter().cloned().map(|packet| Step::Packet { packet }).collect();
+            let values: Vec<Vec<Step>> = match id {
+                "packet" => matches.get_many(id)?.map(packets).collect(),
+                _ => matches.get_many(id)?.cloned().map(|step| vec![step]).collect(),
             };
             Some(matches.indices_of(id)?.zip(values))
         });
-        let mut steps: Vec<(usize, ClientStep)> = steps.flatten().collect();
+        let mut steps: Vec<(usize, Vec<Step>)> = steps.flatten().collect();
         steps.sort_by_key(|(index, _)| *index);
-        Ok(Self(steps.into_iter().map(|(_, step)| step).collect()))
+        Ok(Self(steps.into_iter().flat_map(|(_, steps)| steps).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+fn transfer(text: &str) -> Result<Step, String> {
+    let expected = || format!("`{text}` does not transfer data: expected for example sent:0AFF or received:0AFF");
+    let (inbound, data) = network::directed(text).ok_or_else(expected)?;
+    Ok(Step::Transfer { inbound, data: bytes(data)? })
 }
 
 /// Parses an option without a value.

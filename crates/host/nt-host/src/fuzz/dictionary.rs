@@ -27,10 +27,18 @@ pub(super) struct Dictionary {
     pub(super) devices: Vec<String>,
     /// The registry values that the driver looked for and did not find.
     pub(super) registry: Vec<(RegistryKey, String)>,
+    /// Whether the driver has a device to send requests to. One that filters may have none.
+    pub(super) has_device: bool,
+    /// The communication ports of its minifilter, if it is one, and names of files for it.
+    pub(super) ports: Option<Vec<String>>,
+    pub(super) names: Vec<String>,
+    /// Whether it has callouts.
+    pub(super) callouts: bool,
 }
 
 impl Dictionary {
-    pub(super) fn new(constants: Vec<u64>, grammar: Grammar, devices: Vec<String>, registry: &[String]) -> Self {
+    /// Takes the constants of the code. Who knows more adds it.
+    pub(super) fn new(constants: Vec<u64>, grammar: Grammar, registry: &[String]) -> Self {
         let small = |constant: &u64| u32::try_from(*constant).ok().filter(|_| *constant >= FIRST_CODE);
         let mut codes: Vec<u32> = constants.iter().filter_map(small).collect();
         codes.extend(grammar.requests.iter().map(|format| format.code));
@@ -38,7 +46,12 @@ impl Dictionary {
         codes.dedup();
         let registry = registry.iter().filter_map(|value| registry_value(value)).collect();
         let tried = constants.iter().take(MOST_TRIED).chain(&bytes::INTERESTING).copied().collect();
-        Self { values: constants, tried, codes, grammar, devices, registry }
+        Self { values: constants, tried, codes, grammar, registry, ..Self::default() }
+    }
+
+    /// Returns whether the driver filters files or traffic.
+    pub(super) const fn filters(&self) -> bool {
+        self.ports.is_some() || self.callouts
     }
 }
 

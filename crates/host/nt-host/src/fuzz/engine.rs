@@ -10,6 +10,7 @@ use nt_machine::{Coverage, Rule};
 use super::bug::{Bug, Limits, Progress, Watcher};
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
+use super::filtered;
 use super::follow::{FollowUp, follow_up, seeds};
 use super::input::{Environment, Input};
 use super::minimise::minimise;
@@ -73,7 +74,8 @@ pub(super) struct State<'a> {
 impl<'a> State<'a> {
     pub(super) fn new(dictionary: &Dictionary, inputs: Vec<Input>, watcher: &'a mut (dyn Watcher + Send)) -> Self {
         // Inputs of earlier sessions come first: what they did is not new afterwards.
-        let first = inputs.iter().map(|input| Plan::new(input.steps.clone())).chain(seeds(dictionary)).collect();
+        let seeds = filtered::seeds(dictionary).into_iter().chain(seeds(dictionary));
+        let first = inputs.iter().map(|input| Plan::new(input.steps.clone())).chain(seeds).collect();
         let (mut corpus, results, known) = (Corpus::default(), BTreeSet::new(), BTreeMap::new());
         // Their environments are used again for later processes.
         inputs.into_iter().filter(|input| !input.environment.is_empty()).for_each(|input| corpus.add(Arc::new(input)));
@@ -273,10 +275,15 @@ impl<'a> Session<'a> {
         if novel.blocks.is_empty() && results == 0 {
             return;
         }
-        let request = steps.iter().rev().find_map(Step::request);
-        let related = request.map(|request| state.corpus.related(request, MOST_RELATED)).unwrap_or_default();
         let near = self.coverage.constants_near(&novel.blocks, MOST_NEAR);
-        state.following.push_back(follow_up(&steps, &self.dictionary, &near, &related, novel.asked as usize));
+        let last = steps.iter().rev().find(|step| step.request().is_some() || step.is_filtered());
+        let follow_up = if let Some(request) = last.and_then(Step::request) {
+            let related = state.corpus.related(request, MOST_RELATED);
+            follow_up(&steps, &self.dictionary, &near, &related, novel.asked as usize)
+        } else {
+            filtered::follow_up(&steps, &self.dictionary, &near)
+        };
+        state.following.push_back(follow_up);
         state.asks |= novel.asked != 0;
         let input = Arc::new(Input { environment: (**environment).clone(), steps });
         if novel.holds {

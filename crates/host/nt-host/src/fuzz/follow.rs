@@ -11,7 +11,7 @@ use nt_machine::{Below, IoRequest, RequestKind};
 use super::bytes;
 use super::dictionary::Dictionary;
 use super::plan::Plan;
-use crate::wire::Step;
+use crate::wire::{FileStep, Step};
 
 /// The maximum number of constants that are tried as lengths, and the largest of them.
 const MOST_LENGTHS: usize = 64;
@@ -24,7 +24,7 @@ const BYTES: usize = 8;
 /// The number of control codes after a known one that are tried.
 const FOLLOWING: u32 = 32;
 /// The number of calls that are made to fail in turn.
-const CALLS: u64 = 4;
+pub(super) const CALLS: u64 = 4;
 /// How late a device of another driver completes a request that it does not complete at once.
 pub(super) const LATE: Duration = Duration::from_millis(1);
 /// The number of bytes that such a device returns at first.
@@ -40,7 +40,7 @@ pub(super) const REFUSALS: [NtStatus; 3] =
 /// The sequences that follow from an input, made when they are needed: all of them at once would take gigabytes.
 pub(super) type FollowUp = Box<dyn Iterator<Item = Plan> + Send>;
 /// What takes the place of the last request of an input.
-type Tails = Box<dyn Iterator<Item = Vec<Step>> + Send>;
+pub(super) type Tails = Box<dyn Iterator<Item = Vec<Step>> + Send>;
 
 /// Returns a control request.
 pub(super) const fn control(code: u32, input: Vec<u8>, output: u32) -> IoRequest {
@@ -60,6 +60,9 @@ pub(super) fn seeds(dictionary: &Dictionary) -> Vec<Plan> {
     let requests = codes.map(control).chain([read, write]);
     let sequences = requests.map(|request| vec![Step::Request { request }]);
     let mut plans: Vec<Plan> = Plan::pack(vec![Step::Open { name: None }], sequences).collect();
+    if !dictionary.has_device {
+        plans.clear();
+    }
     plans.extend(dictionary.devices.iter().map(|name| Plan::new(vec![Step::Open { name: Some(name.clone()) }])));
     plans
 }
@@ -85,27 +88,58 @@ pub(super) fn follow_up(
         let (meetings, before) = (meetings(before, request, related), before.to_vec());
         meetings.into_iter().map(move |tail| Plan::new([before.as_slice(), &tail].concat()))
     };
-    let first = constants(request, &near.into()).chain(lengths(request, small(near).collect()));
+    let sent = send(request);
+    let first = constants(&sent, &near.into()).chain(lengths(&sent, small(near).collect()));
     let first = plans(before, after, Box::new(first)).chain(answered(before, after, request, near, asked));
     let common = (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]);
-    let lengths = lengths(request, common.chain(small(&dictionary.values).take(MOST_LENGTHS)).collect());
-    let rest = repetitions(request, related).into_iter().chain(lengths).chain(constants(request, &dictionary.tried));
+    let lengths = lengths(&sent, common.chain(small(&dictionary.values).take(MOST_LENGTHS)).collect());
+    let rest = repetitions(request, related).into_iter().chain(lengths).chain(constants(&sent, &dictionary.tried));
     let rest = plans(before, after, Box::new(rest));
     Box::new(first.chain(meetings).chain(rest))
 }
 
 /// Returns plans for the sequences with these tails.
-fn plans(before: &[Step], after: &[Step], tails: Tails) -> FollowUp {
-    let is_plain = |step: &Step| matches!(step, Step::Request { .. } | Step::FailNext { .. } | Step::Change { .. });
-    match before {
-        [head @ Step::Open { .. }, middle @ ..] if after.is_empty() && middle.iter().all(is_plain) => {
+pub(super) fn plans(before: &[Step], after: &[Step], tails: Tails) -> FollowUp {
+    let opening = match before {
+        [Step::Open { .. }, ..] => 1,
+        before => before.iter().take_while(|step| opens(step)).count(),
+    };
+    match before.split_at(opening) {
+        (head, middle) if opening != 0 && after.is_empty() && middle.iter().all(is_plain) => {
             let middle = middle.to_vec();
-            Box::new(Plan::pack(vec![head.clone()], tails.map(move |tail| [middle.as_slice(), &tail].concat())))
+            Box::new(Plan::pack(head.to_vec(), tails.map(move |tail| [middle.as_slice(), &tail].concat())))
         }
         _ => {
             let (before, after) = (before.to_vec(), after.to_vec());
             Box::new(tails.map(move |tail| Plan::new([before.as_slice(), &tail, &after].concat())))
         }
+    }
+}
+
+/// Returns whether a step opens a file of the volume, a port or a connection.
+fn opens(step: &Step) -> bool {
+    match step {
+        Step::File { step } => step.open().is_some() || matches!(step, FileStep::Connect { .. }),
+        step => matches!(step, Step::Connect { .. }),
+    }
+}
+
+/// Returns whether a step leaves what is open as it is.
+const fn is_plain(step: &Step) -> bool {
+    use FileStep::{List, Query, Read, Reply, Send, Set, Write};
+    match step {
+        Step::File { step } => matches!(
+            step,
+            List { .. } | Query { .. } | Read { .. } | Reply { .. } | Send { .. } | Set { .. } | Write { .. }
+        ),
+        step => matches!(
+            step,
+            Step::Request { .. }
+                | Step::FailNext { .. }
+                | Step::Change { .. }
+                | Step::Transfer { .. }
+                | Step::Packet { .. }
+        ),
     }
 }
 
@@ -193,38 +227,38 @@ fn repetitions(request: &IoRequest, related: &[IoRequest]) -> Vec<Vec<Step>> {
     tails
 }
 
-/// Returns a request with each of these lengths of its input, and with each as the length of its output.
-fn lengths(request: &IoRequest, lengths: BTreeSet<usize>) -> impl Iterator<Item = Vec<Step>> + Send + use<> {
-    let request = request.clone();
+/// Returns a step with each of these lengths of its data, and with each as the length of its output.
+pub(super) fn lengths(step: &Step, lengths: BTreeSet<usize>) -> impl Iterator<Item = Vec<Step>> + Send + use<> {
+    let step = step.clone();
     lengths.into_iter().flat_map(move |length| {
-        let (mut input, mut output) = (request.clone(), request.clone());
-        input.input.resize(length, 0);
-        output.output = length as u32;
-        [vec![send(&input)], vec![send(&output)]]
+        let (mut input, mut output) = (step.clone(), step.clone());
+        let has_data = input.data_mut().map(|data| data.resize(length, 0));
+        let has_output = output.output_mut().map(|place| *place = length as u32);
+        [has_data.map(|()| vec![input]), has_output.map(|()| vec![output])].into_iter().flatten()
     })
 }
 
 /// Returns the values that are lengths of small buffers.
-fn small(values: &[u64]) -> impl Iterator<Item = usize> {
+pub(super) fn small(values: &[u64]) -> impl Iterator<Item = usize> {
     values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE)
 }
 
-/// Returns a request with each of these values in each of its first fields, instead of the request and after it. The first
+/// Returns a step with each of these values in each of the first fields of its data, instead of the step and after it. The first
 /// fields decide most, so they come first.
-fn constants(request: &IoRequest, values: &Arc<[u64]>) -> Tails {
-    if request.kind == RequestKind::READ {
+pub(super) fn constants(step: &Step, values: &Arc<[u64]>) -> Tails {
+    if step.data().is_none() || step.request().is_some_and(|request| request.kind == RequestKind::READ) {
         return Box::new(std::iter::empty());
     }
     let all = 0..=u64::MAX;
     let narrow = places(values, BYTES, Some(1), 0..=0xFF).chain(places(values, FIELDS, Some(2), 0x100..=0xFFFF));
     let instead = places(values, FIELDS, None, all.clone()).chain(narrow).map(|place| (place, false));
     let after = places(values, MORE_FIELDS, None, all).map(|place| (place, true));
-    let request = request.clone();
+    let step = step.clone();
     Box::new(instead.chain(after).filter_map(move |((field, value, width), is_after)| {
-        let mut changed = request.clone();
-        bytes::write(&mut changed.input, field * width, value, width);
-        let before = is_after.then(|| send(&request));
-        (changed != request).then(|| before.into_iter().chain([send(&changed)]).collect())
+        let mut changed = step.clone();
+        bytes::write(changed.data_mut()?, field * width, value, width);
+        let before = is_after.then(|| step.clone());
+        (changed != step).then(|| before.into_iter().chain([changed]).collect())
     }))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nt_machine::{Below, Config, RegistryKey, RegistryValue};
 
-use crate::wire::{Step, hexadecimal, scripted};
+use crate::wire::{FileStep, Step, hexadecimal, scripted};
 
 /// How long a client waits for a request before it cancels it, in the driver's time. A driver whose timer expires each
 /// millisecond would otherwise run it 60,000 times for each request that it keeps.
@@ -126,6 +126,7 @@ pub(super) fn join(sequences: &[&[Step]]) -> Vec<Step> {
             }
             steps.extend((first_request..requests).map(|request| Step::Cancel { number: request + 1 }));
             steps.extend((first_file..files).flat_map(|file| [Step::Handle { number: file + 1 }, Step::Close {}]));
+            steps.extend(closed(sequence));
             if has(|step| matches!(step, Step::Sleep {})) {
                 steps.push(Step::Wake {});
             }
@@ -135,6 +136,21 @@ pub(super) fn join(sequences: &[&[Step]]) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// Returns the steps that end what a sequence has left open of files, ports and connections.
+fn closed(sequence: &[Step]) -> Vec<Step> {
+    let has = |wanted: fn(&Step) -> bool| sequence.iter().any(wanted);
+    let has_file =
+        |wanted: fn(&FileStep) -> bool| sequence.iter().any(|step| matches!(step, Step::File { step } if wanted(step)));
+    let file = |step: FileStep| Step::File { step };
+    let ends = [
+        (has_file(|step| step.open().is_some()), file(FileStep::Close {})),
+        (has_file(|step| matches!(step, FileStep::Connect { .. })), file(FileStep::Disconnect {})),
+        (has(|step| matches!(step, Step::Connect { .. })), Step::Disconnect {}),
+        (has_file(|step| matches!(step, FileStep::Detach {})), file(FileStep::Attach {})),
+    ];
+    ends.into_iter().filter_map(|(is_open, end)| is_open.then_some(end)).collect()
 }
 
 #[cfg(test)]

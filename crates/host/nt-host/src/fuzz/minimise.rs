@@ -104,15 +104,13 @@ impl Search<'_> {
         items
     }
 
-    /// Shortens the data of a request, and makes bytes zero that do not matter.
+    /// Shortens the data of a step, and makes bytes zero that do not matter.
     fn shrink(&mut self, steps: &mut Vec<Step>, index: usize) {
-        let Some(mut input) = steps.get(index).and_then(Step::request).map(|request| request.input.clone()) else {
-            return;
-        };
+        let Some(mut input) = steps.get(index).and_then(Step::data).cloned() else { return };
         let mut attempt = |input: &[u8]| {
             let mut changed = steps.clone();
-            if let Some(request) = changed.get_mut(index).and_then(Step::request_mut) {
-                input.clone_into(&mut request.input);
+            if let Some(data) = changed.get_mut(index).and_then(Step::data_mut) {
+                input.clone_into(data);
             }
             let works = self.works(changed.clone());
             if works {

@@ -10,15 +10,19 @@ mod bytes;
 mod corpus;
 mod dictionary;
 mod engine;
+mod filtered;
 mod follow;
 mod grammar;
 mod input;
 mod minimise;
 mod mutate;
+mod names;
+mod packet;
 mod plan;
 mod runner;
 mod session;
 mod test_code;
+mod test_lines;
 
 #[cfg(feature = "cli")]
 pub(crate) use bug::Watcher;

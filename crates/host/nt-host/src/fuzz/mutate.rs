@@ -8,6 +8,7 @@ use nt_machine::{Below, IoRequest, RegistryValue, RequestKind};
 use super::bytes;
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
+use super::filtered::{self, can_change};
 use super::follow::{LATE, REFUSALS, control};
 use super::input::{Environment, Input};
 use super::plan::Plan;
@@ -41,13 +42,13 @@ impl Mutator<'_> {
     /// Returns a plan: a sequence that is made up and, if it ends with a request, variants of that request.
     pub(super) fn plan(&mut self, corpus: &mut Corpus) -> Plan {
         let mut head = self.sequence(corpus);
-        let Some(last) = head.pop_if(|step| matches!(step, Step::Request { .. })) else {
+        let Some(last) = head.pop_if(|step| matches!(step, Step::Request { .. }) || can_change(step)) else {
             return Plan::made_up(Vec::new(), vec![head]);
         };
         let variants = (0..VARIANTS).map(|_| {
             let mut variant = vec![last.clone()];
             for _ in 0..=self.rng.u32(..2) {
-                self.change_request(&mut variant, corpus);
+                self.change_one(&mut variant, corpus);
             }
             variant
         });
@@ -58,19 +59,43 @@ impl Mutator<'_> {
     /// Returns a sequence: a changed one of the corpus or, rarely, a new one.
     fn sequence(&mut self, corpus: &mut Corpus) -> Vec<Step> {
         let chosen = if self.rng.u8(..16) == 0 { None } else { corpus.choose(self.rng) };
-        let mut steps = chosen.map_or_else(|| vec![Step::Open { name: None }], |input| input.steps.clone());
+        let mut steps = chosen.map_or_else(|| self.begin_sequence(), |input| input.steps.clone());
         for _ in 0..=self.rng.u32(..MOST_CHANGES) {
             self.change(&mut steps, corpus);
         }
         // Without an open file, each request would open the device anew.
-        if !matches!(steps.first(), Some(Step::Open { .. })) {
+        let opens = |step: &Step| matches!(step, Step::Open { .. }) || step.is_filtered();
+        if self.dictionary.has_device && !steps.first().is_some_and(opens) {
             steps.insert(0, Step::Open { name: None });
         }
         steps.truncate(LONGEST);
         steps
     }
 
+    /// Returns the first steps of a new sequence.
+    fn begin_sequence(&mut self) -> Vec<Step> {
+        let Dictionary { has_device, .. } = *self.dictionary;
+        if self.dictionary.filters() && !(has_device && self.rng.bool()) {
+            return filtered::begin(self.dictionary, self.rng);
+        }
+        vec![Step::Open { name: None }]
+    }
+
+    /// Changes a request, or a step that reaches the driver through what it filters.
+    fn change_one(&mut self, steps: &mut [Step], corpus: &Corpus) {
+        if self.dictionary.filters() {
+            let filtered: Vec<&mut Step> = steps.iter_mut().filter(|step| can_change(step)).collect();
+            if let Some(step) = self.rng.choice(filtered) {
+                return filtered::change(step, self.dictionary, self.rng);
+            }
+        }
+        self.change_request(steps, corpus);
+    }
+
     fn change(&mut self, steps: &mut Vec<Step>, corpus: &Corpus) {
+        if self.dictionary.filters() && (!self.dictionary.has_device || self.rng.bool()) {
+            return self.change_filtered(steps, corpus);
+        }
         if self.asks && self.rng.u8(..4) == 0 {
             return self.change_answer(steps);
         }
@@ -100,6 +125,25 @@ impl Mutator<'_> {
                 let call = self.rng.u64(1..=MOST_CALLS);
                 steps.insert((at + 1).min(steps.len()), Step::FailNext { call });
             }
+        }
+    }
+
+    /// Changes a sequence that reaches the driver through what it filters.
+    fn change_filtered(&mut self, steps: &mut Vec<Step>, corpus: &Corpus) {
+        let at = self.rng.usize(..steps.len().max(1));
+        match self.rng.u8(..16) {
+            0..=7 => self.change_one(steps, corpus),
+            8..=10 => {
+                let step = filtered::step(self.dictionary, self.rng);
+                steps.insert((at + 1).min(steps.len()), step);
+            }
+            11 if steps.len() > 1 => drop(steps.remove(at)),
+            12 => {
+                let step = steps.get(at).cloned();
+                steps.splice(at..at, step);
+            }
+            13 | 14 => self.splice(steps, corpus),
+            _ => steps.insert(at.min(steps.len()), Step::FailNext { call: self.rng.u64(1..=MOST_CALLS) }),
         }
     }
 

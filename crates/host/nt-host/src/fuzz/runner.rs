@@ -68,6 +68,8 @@ pub(super) struct Runner {
     pub(super) environment: Arc<Environment>,
     /// The number of the device in the process; 0 if there is none.
     device: u64,
+    /// Whether the driver has a device. One that filters may have none.
+    pub(super) has_device: bool,
     /// Whether the driver can be unloaded.
     pub(super) is_loaded: bool,
     /// Why there is no device.
@@ -104,14 +106,16 @@ impl Runner {
         let is_loaded = loaded.is_ok();
         let (device, failure) = match loaded.and_then(|()| host.add_device()) {
             Ok(device) => (device.number(), None),
+            Err(Error::Status(_)) if filters(&host) => (0, None),
             Err(error) => (0, Some(error)),
         };
-        Ok(Self { host, environment: Arc::clone(environment), device, is_loaded, failure, history: Vec::new() })
+        let (environment, has_device) = (Arc::clone(environment), device != 0);
+        Ok(Self { host, environment, device, has_device, is_loaded, failure, history: Vec::new() })
     }
 
-    /// Returns whether there is a device to send requests to.
+    /// Returns whether there is something to send requests to.
     pub(super) const fn is_ready(&self) -> bool {
-        self.device != 0
+        self.device != 0 || (!self.has_device && self.failure.is_none())
     }
 
     /// Runs sequences. What ran is in the history afterwards.
@@ -150,7 +154,7 @@ impl Runner {
     /// Removes the device and unloads the driver, which shows what it leaks. The driver may stop the machine.
     pub(super) fn end(&self) {
         let _ = self.host.advance(ADVANCE);
-        if self.is_ready() {
+        if self.device != 0 {
             let _ = self.host.call_for_status(&Request::RemoveDevice { device: self.device });
         }
         let _ = self.host.call_for_status(&Request::Unload {});
@@ -159,6 +163,14 @@ impl Runner {
     /// Returns the findings so far.
     pub(super) fn records(&self) -> Vec<Record> {
         self.host.process().records()
+    }
+}
+
+/// Returns whether the driver filters files or traffic.
+fn filters(host: &NtHost) -> bool {
+    match host.call(&Request::Names {}) {
+        Ok(Reply::Names { ports, callouts, .. }) => ports.is_some() || callouts,
+        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@ use super::dictionary::Dictionary;
 use super::engine::{Session, State};
 use super::grammar::Grammar;
 use super::input::{CANCEL_AFTER, Input};
+use super::names;
 use super::runner::Runner;
 use crate::wire::{Reply, Request};
 use crate::{Builder, Error, LineCoverage};
@@ -149,15 +150,21 @@ impl Fuzz {
         let coverage = target.cover()?;
         // The first run shows whether the driver can be fuzzed at all, and what it is called.
         let first = Runner::start(&target, &Arc::default())?;
-        let (devices, values) = match first.host.call(&Request::Names {}) {
-            Ok(Reply::Names { devices, values }) => (devices, values),
-            _ => (Vec::new(), Vec::new()),
-        };
+        let names = first.host.call(&Request::Names {});
         if let Some(error) = first.failure {
             return Err(error);
         }
         drop(first.host);
-        let dictionary = Dictionary::new(coverage.constants(), self.grammar, devices, &values);
+        let constants = coverage.constants();
+        let dictionary = match names {
+            Ok(Reply::Names { devices, values, ports, callouts }) => {
+                let names = ports.as_ref().map(|_| names::names(target.image())).unwrap_or_default();
+                let has_device = first.has_device;
+                let known = Dictionary::new(constants, self.grammar, &values);
+                Dictionary { devices, has_device, ports, names, callouts, ..known }
+            }
+            _ => Dictionary { has_device: true, ..Dictionary::new(constants, self.grammar, &[]) },
+        };
         let state = Mutex::new(State::new(&dictionary, self.inputs, watcher));
         let session = Session { target, coverage: coverage.clone(), dictionary, limits: self.limits, started, state };
         let results: Vec<Result<(), Error>> = std_thread::scope(|scope| {

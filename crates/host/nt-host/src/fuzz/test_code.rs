@@ -6,13 +6,16 @@ use std::path::Path;
 use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind};
 
 use super::input::{CANCEL_AFTER, Input};
+use super::test_lines as lines;
 use crate::wire::Step;
 
 /// The start of a test.
 const HEAD: &str = r#"use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_host::{Below, Device, File, IoRequest, NtHost, RegistryKey, RegistryValue, RequestKind};
+use nt_host::{
+    Below, Connection, Device, Error, File, IoRequest, NtHost, Packet, Passage, Port, RegistryKey, RegistryValue, RequestKind, VolumeFile,
+};
 
 #[test]
 #[allow(unused, clippy::all, clippy::pedantic, reason = "generated code")]
@@ -24,7 +27,15 @@ impl Input {
     pub fn test(&self, name: &str, driver: &Path) -> String {
         let mut code = Code::default();
         code.line(&self.host(driver));
-        code.line("let mut device = Some(host.add_device()?);");
+        code.line("// A driver that filters may have no device.");
+        code.line("let mut device = match host.add_device() {");
+        code.line("    Err(Error::Status(NtStatus::NoSuchDevice)) => None,");
+        code.line("    device => Some(device?),");
+        code.line("};");
+        if self.steps.iter().any(Step::is_filtered) {
+            code.line("let (mut file, mut position, mut port) = (None::<VolumeFile>, 0, None::<Port>);");
+            code.line("let mut connections: Vec<Passage> = Vec::new();");
+        }
         for step in &self.steps {
             if !matches!(step, Step::Request { .. } | Step::Handle { .. }) {
                 code.send_together();
@@ -32,12 +43,15 @@ impl Input {
             code.step(step);
         }
         code.send_together();
+        if self.steps.iter().any(Step::is_filtered) {
+            code.line("let _ = (file.map(VolumeFile::close), port.map(Port::close));");
+        }
         code.line("let _ = host.advance(Duration::from_millis(2500));");
         code.line("let _ = device.map(Device::remove);");
         code.line("let _ = host.unload();");
         code.line("let report = host.report();");
         code.line("assert!(report.findings().is_empty(), \"{:#?}\", report.findings());");
-        format!("{HEAD}fn {name}() -> Result<(), nt_host::Error> {{\n{}    Ok(())\n}}\n", code.lines)
+        format!("{HEAD}fn {name}() -> Result<(), Error> {{\n{}    Ok(())\n}}\n", code.lines)
     }
 
     /// Returns the line that starts the host.
@@ -127,6 +141,8 @@ impl Code {
                 self.line("device = device.filter(|device| device.clone().surprise_remove().is_err());");
             }
             Step::AddDevice {} => self.line("device = device.or_else(|| host.add_device().ok());"),
+            Step::File { step } => lines::of_file(step).iter().for_each(|line| self.line(line)),
+            step => self.line(&lines::of_traffic(step)),
         }
     }
 
@@ -211,11 +227,11 @@ mod tests {
     use std::time::Duration;
 
     use etw_types::NtStatus;
-    use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind};
+    use nt_machine::{Below, Connection, IoRequest, Packet, RegistryKey, RegistryValue, RequestKind};
 
     use super::Input;
     use crate::fuzz::input::Environment;
-    use crate::wire::Step;
+    use crate::wire::{FileStep, Step};
 
     /// `tests/it` compiles and runs this test.
     const FILE: &str = "tests/it/every_step.rs";
@@ -228,6 +244,7 @@ mod tests {
         let internal = IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, ..control.clone() };
         let (open, request) =
             (|| Step::Open { name: None }, |request: &IoRequest| Step::Request { request: request.clone() });
+        let file = |step: FileStep| Step::File { step };
         let begin = |request: &IoRequest| Step::Begin { request: request.clone() };
         let (status, delay) = (NtStatus::InvalidParameter, Duration::from_millis(1));
         let below = Below { device: None, kind: Some(RequestKind::READ), code: None, status, output: vec![1], delay };
@@ -260,6 +277,27 @@ mod tests {
             Step::AddDevice {},
             Step::SurpriseRemove {},
             Step::Open { name: Some(r"\\.\None".into()) },
+            file(FileStep::Create { path: r"\dir\a.txt".into() }),
+            file(FileStep::Open { path: r"\dir\a.txt".into() }),
+            file(FileStep::Write { data: vec![1, 2] }),
+            file(FileStep::Read { length: 64 }),
+            file(FileStep::Query { class: 5, length: 24 }),
+            file(FileStep::Set { class: 20, data: vec![0; 8] }),
+            file(FileStep::Rename { path: r"\dir\b.txt".into() }),
+            file(FileStep::Delete {}),
+            file(FileStep::Close {}),
+            file(FileStep::Folder { path: r"\folder".into() }),
+            file(FileStep::List { pattern: "*".into() }),
+            file(FileStep::Detach {}),
+            file(FileStep::Attach {}),
+            file(FileStep::Connect { name: r"\Port".into() }),
+            file(FileStep::Send { data: vec![1], output: 4 }),
+            file(FileStep::Reply { data: vec![1] }),
+            file(FileStep::Disconnect {}),
+            Step::Connect { connection: Connection { udp: true, ..Connection::to(([10, 0, 0, 1], 53).into()) } },
+            Step::Transfer { inbound: true, data: vec![1] },
+            Step::Packet { packet: Packet { data: vec![0x45, 0], inbound: false } },
+            Step::Disconnect {},
         ];
         let registry = vec![
             (RegistryKey::Parameters, "Number".to_owned(), RegistryValue::Dword(1)),

@@ -153,8 +153,9 @@ messages! {
         Together { answers: Vec<IoAnswer> } = 13,
         /// The result of a batch.
         Batch { batch: Batch } = 14,
-        /// The names of devices, and the registry values that the driver looked for.
-        Names { devices: Vec<String>, values: Vec<String> } = 15,
+        /// The names of devices, the registry values that the driver looked for, the communication ports of its minifilter, and
+        /// whether it has callouts.
+        Names { devices: Vec<String>, values: Vec<String>, ports: Option<Vec<String>>, callouts: bool } = 15,
         /// The result of opening a file of the volume, and its number.
         FileOpened { file: u64, answer: IoAnswer } = 40,
         /// Messages of the minifilter.

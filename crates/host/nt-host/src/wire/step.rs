@@ -3,10 +3,11 @@
 #[cfg(feature = "cli")]
 use std::time::Duration;
 
-use nt_machine::{Below, IoRequest, RequestKind};
+use nt_machine::{Below, Connection, IoRequest, Packet, RequestKind};
 
-use super::Wire;
 use super::declare::messages;
+use super::file_step::FileStep;
+use super::{Wire, hexadecimal};
 
 messages! {
     /// A step of a client.
@@ -49,6 +50,16 @@ messages! {
         /// Sets how the next request completes that the driver sends to a device of another driver. `None` forgets the answers
         /// that are left.
         AnswerNext { answer: Option<Below> } = 18,
+        /// Uses a file of the volume, or a communication port of the minifilter.
+        File { step: FileStep } = 19,
+        /// Opens a network connection.
+        Connect { connection: Connection } = 20,
+        /// Sends or receives data of the connection that was opened last.
+        Transfer { inbound: bool, data: Vec<u8> } = 21,
+        /// Ends all connections.
+        Disconnect {} = 22,
+        /// Sends or receives a packet.
+        Packet { packet: Packet } = 23,
     }
 }
 
@@ -80,11 +91,47 @@ impl Step {
         }
     }
 
+    /// Returns whether the step reaches the driver through what it filters: files or traffic.
+    pub(crate) const fn is_filtered(&self) -> bool {
+        matches!(self, Self::File { .. } | Self::Connect { .. } | Self::Transfer { .. } | Self::Packet { .. })
+    }
+
+    /// Returns the data that the step sends.
+    pub(crate) const fn data(&self) -> Option<&Vec<u8>> {
+        match self {
+            Self::Request { request } | Self::Begin { request } => Some(&request.input),
+            Self::Transfer { data, .. } | Self::Packet { packet: Packet { data, .. } } => Some(data),
+            Self::File { step } => step.data(),
+            _ => None,
+        }
+    }
+
+    /// Returns the data that the step sends, to change it.
+    pub(crate) const fn data_mut(&mut self) -> Option<&mut Vec<u8>> {
+        match self {
+            Self::Request { request } | Self::Begin { request } => Some(&mut request.input),
+            Self::Transfer { data, .. } | Self::Packet { packet: Packet { data, .. } } => Some(data),
+            Self::File { step } => step.data_mut(),
+            _ => None,
+        }
+    }
+
+    /// Returns the size of the step's output buffer, to change it.
+    pub(crate) const fn output_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Self::Request { request } | Self::Begin { request } => Some(&mut request.output),
+            Self::File {
+                step: FileStep::Read { length } | FileStep::Query { length, .. } | FileStep::Send { output: length, .. },
+            } => Some(length),
+            _ => None,
+        }
+    }
+
     /// Returns about how many requests take as long as the step.
     pub(crate) const fn cost(&self) -> u64 {
         match self {
-            Self::Open { .. } | Self::Close {} => 2,
-            Self::Together { .. } | Self::Wait { .. } => 10,
+            Self::Open { .. } | Self::Close {} | Self::File { .. } | Self::Packet { .. } => 2,
+            Self::Together { .. } | Self::Wait { .. } | Self::Connect { .. } => 10,
             Self::Sleep {} | Self::Wake {} | Self::Rebalance {} | Self::AddDevice {} => 20,
             // The device is added again.
             Self::Remove {} | Self::SurpriseRemove {} => 40,
@@ -119,6 +166,14 @@ impl Step {
             Self::AnswerNext { answer } => {
                 ("--answer-next", Some(answer.as_ref().map_or_else(|| "none".to_owned(), scripted)))
             }
+            Self::File { step } => ("--file", Some(step.text())),
+            Self::Connect { connection: Connection { remote, inbound, udp, .. } } => {
+                let (udp, from) = (if *udp { "udp:" } else { "" }, if *inbound { "from:" } else { "" });
+                ("--connect", Some(format!("{udp}{from}{remote}")))
+            }
+            Self::Transfer { inbound, data } => ("--transfer", Some(directed(*inbound, data))),
+            Self::Disconnect {} => ("--disconnect", None),
+            Self::Packet { packet: Packet { data, inbound } } => ("--packet", Some(directed(*inbound, data))),
         }
     }
 }
@@ -140,6 +195,11 @@ fn sent(request: &IoRequest, names: [&'static str; 4]) -> (&'static str, Option<
     }
 }
 
+/// Returns data with its direction, as options take it.
+fn directed(inbound: bool, data: &[u8]) -> String {
+    format!("{}:{}", if inbound { "received" } else { "sent" }, hexadecimal(data))
+}
+
 /// Returns how requests complete, as options take it.
 pub(crate) fn scripted(below: &Below) -> String {
     let kind = match below.kind {
@@ -154,9 +214,4 @@ pub(crate) fn scripted(below: &Below) -> String {
     let delay = if below.delay.is_zero() { String::new() } else { format!("@{}us", below.delay.as_micros()) };
     let device = below.device.as_ref().map(|name| format!("{name},")).unwrap_or_default();
     format!("{device}{kind}{code}={:X}{output}{delay}", below.status.as_int())
-}
-
-/// Returns bytes as two hexadecimal digits each.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }

@@ -3,13 +3,21 @@
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_host::{Below, Device, File, IoRequest, NtHost, RegistryKey, RegistryValue, RequestKind};
+use nt_host::{
+    Below, Connection, Device, Error, File, IoRequest, NtHost, Packet, Passage, Port, RegistryKey, RegistryValue, RequestKind, VolumeFile,
+};
 
 #[test]
 #[allow(unused, clippy::all, clippy::pedantic, reason = "generated code")]
-fn every_step() -> Result<(), nt_host::Error> {
+fn every_step() -> Result<(), Error> {
     let host = NtHost::builder().driver("../../../target/driver/x64/driver_sample.sys").cancel_after(Duration::from_millis(250)).below(Below { device: None, kind: Some(RequestKind::from_int(3)), code: None, status: NtStatus::from_int(0xC000000D), output: vec![1], delay: Duration::from_nanos(1000000) }).registry(RegistryKey::Parameters, "Number", RegistryValue::Dword(1)).registry(RegistryKey::Path("\\Registry\\Machine\\Key".into()), "Text", RegistryValue::Text("a".into())).registry(RegistryKey::Device, "Bytes", RegistryValue::Binary(vec![1])).start()?;
-    let mut device = Some(host.add_device()?);
+    // A driver that filters may have no device.
+    let mut device = match host.add_device() {
+        Err(Error::Status(NtStatus::NoSuchDevice)) => None,
+        device => Some(device?),
+    };
+    let (mut file, mut position, mut port) = (None::<VolumeFile>, 0, None::<Port>);
+    let mut connections: Vec<Passage> = Vec::new();
     let mut file_1 = device.as_ref().and_then(|device| device.open().ok());
     let _ = file_1.as_ref().map(|file| file.ioctl(0x22E000, &[1, 2], 16));
     let _ = file_1.as_ref().map(|file| file.internal_ioctl(0x22E000, &[1, 2], 16));
@@ -38,6 +46,36 @@ fn every_step() -> Result<(), nt_host::Error> {
     device = device.or_else(|| host.add_device().ok());
     device = device.filter(|device| device.clone().surprise_remove().is_err());
     let mut file_3 = host.open("\\\\.\\None").ok();
+    let _ = file.take().map(VolumeFile::close);
+    (file, position) = (host.volume().create("\\dir\\a.txt").ok(), 0);
+    let _ = file.take().map(VolumeFile::close);
+    (file, position) = (host.volume().open("\\dir\\a.txt").ok(), 0);
+    if let Some(Ok(answer)) = file.as_ref().map(|file| file.write(position, &[1, 2])) {
+        position += if answer.status.is_success() { answer.information } else { 0 };
+    }
+    if let Some(Ok(answer)) = file.as_ref().map(|file| file.read(position, 64)) {
+        position += if answer.status.is_success() { answer.information } else { 0 };
+    }
+    let _ = file.as_ref().map(|file| file.query(5, 24));
+    let _ = file.as_ref().map(|file| file.set(20, &[0, 0, 0, 0, 0, 0, 0, 0]));
+    let _ = file.as_ref().map(|file| file.rename("\\dir\\b.txt"));
+    let _ = file.as_ref().map(|file| file.delete());
+    let _ = file.take().map(VolumeFile::close);
+    let _ = file.take().map(VolumeFile::close);
+    (file, position) = (host.volume().create_folder("\\folder").ok(), 0);
+    let _ = file.as_ref().map(|file| file.list("*"));
+    let _ = host.volume().detach();
+    let _ = host.volume().attach();
+    let _ = port.take().map(Port::close);
+    port = host.volume().connect("\\Port", &[]).ok();
+    let _ = port.as_ref().map(|port| port.send(&[1], 4));
+    let _ = port.as_ref().map(|port| port.reply(&[1]));
+    let _ = port.take().map(Port::close);
+    connections.extend(host.connect(Connection { inbound: false, udp: true, ..Connection::to("10.0.0.1:53".parse().expect("an address")) }));
+    let _ = connections.last().map(|connection| host.transfer(connection, true, &[1]));
+    let _ = host.send_packet(Packet { data: vec![69, 0], inbound: false });
+    for connection in connections.drain(..) { let _ = host.disconnect(&connection); }
+    let _ = (file.map(VolumeFile::close), port.map(Port::close));
     let _ = host.advance(Duration::from_millis(2500));
     let _ = device.map(Device::remove);
     let _ = host.unload();

@@ -197,6 +197,15 @@ fn what_queues_itself_again_and_again_is_a_hang_at_the_call_that_queues_it() {
     }
 }
 
+/// Waits are skipped, so the thread is busy, and is interrupted anywhere in the loop.
+#[test]
+fn a_callback_that_polls_forever_is_a_hang_at_its_wait() {
+    let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_millis(500)), 22);
+    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, Some("KeDelayExecutionThread")), "{finding:?}");
+    assert!(finding.detail.starts_with("work item does not return: it waits again and again, "), "{}", finding.detail);
+    assert!(source.ends_with("/* poll */"), "{source}");
+}
+
 /// The host's handler for faults needs this data itself, and must not fault again and again.
 #[test]
 fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {

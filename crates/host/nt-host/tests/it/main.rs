@@ -15,6 +15,7 @@ mod details;
 #[rustfmt::skip]
 mod every_step;
 mod exceptions;
+mod filter_tools;
 mod framework;
 mod fuzz;
 mod garbage;

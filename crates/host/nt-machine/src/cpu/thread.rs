@@ -50,6 +50,8 @@ thread_local! {
     /// The number of a request, the jobs that this thread has run since it began, and the driver's last call in one of
     /// them that queued a job.
     static JOBS: Cell<(u64, u32, Option<Site>)> = const { Cell::new((0, 0, None)) };
+    /// The waits of this thread's callback whose time has passed, and the driver's last call of one.
+    static TIMEOUTS: Cell<(u32, Option<Site>)> = const { Cell::new((0, None)) };
 }
 
 /// The threads of a machine.
@@ -192,9 +194,10 @@ fn call_for_state(target: u64, arguments: &[u64]) -> Returned {
 
 /// Like [`call`], for a callback with a name. Also returns the state in which it left the processor.
 pub(crate) fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> Returned {
-    let outer = CALLBACK.replace(Some(what));
+    let outer = (CALLBACK.replace(Some(what)), TIMEOUTS.replace((0, None)));
     let result = call_for_state(target, arguments);
-    CALLBACK.set(outer);
+    CALLBACK.set(outer.0);
+    TIMEOUTS.set(outer.1);
     result
 }
 
@@ -225,6 +228,21 @@ pub(crate) fn repeating_call() -> Option<(Site, u32)> {
     const MANY: u32 = 1000;
     let (_, count, queued) = JOBS.get();
     queued.filter(|_| count >= MANY).map(|site| (site, count))
+}
+
+/// Called when a wait of this thread ends because its time is over.
+pub(crate) fn wait_timed_out() {
+    let (count, _) = TIMEOUTS.get();
+    TIMEOUTS.set((count.saturating_add(1), SITE.get()));
+}
+
+/// Returns the driver's call that waited last, if the callback that this thread runs waits again and again, and how often it
+/// has waited. Time is skipped, so such a thread looks busy.
+pub(crate) fn repeating_wait() -> Option<(Site, u32)> {
+    /// More than a driver that retries something.
+    const MANY: u32 = 100;
+    let (count, site) = TIMEOUTS.get();
+    site.filter(|_| count >= MANY).map(|site| (site, count))
 }
 
 /// Returns the processor time of each attached thread in nanoseconds, by Linux thread ID.

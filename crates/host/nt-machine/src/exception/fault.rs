@@ -13,7 +13,7 @@ use super::{Exception, HOOKS, changing, explain_address, is_code, ports, raise, 
 use crate::coverage::{self, callbacks};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::handler::Restored;
-use crate::cpu::thread;
+use crate::cpu::thread::{self, Site};
 use crate::image;
 use crate::memory::{Access, Fault, GuestPtr, PAGE, recover};
 use crate::routine::DISPATCH;
@@ -376,6 +376,11 @@ pub(crate) fn report_place(context: &Context<'_>) {
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
     let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
+    if let Some((Site { routine, from }, count)) = thread::repeating_wait() {
+        let detail =
+            format_args!("{callback} does not return: it waits again and again, {count} times (thread {number})");
+        verify::stop(Rule::Hang, Some(routine), from, detail);
+    }
     let waits = site.routine.is_some_and(|routine| routine.starts_with("KeWaitFor"));
     let breach = HOOKS.find().filter(|_| waits).map_or(Rule::Hang.into(), |hooks| (hooks.endless_wait)());
     verify::stop(breach, site.routine, site.address, format_args!("{callback} does not return (thread {number})"));

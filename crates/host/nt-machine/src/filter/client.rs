@@ -6,7 +6,7 @@ use super::file_system::{QUERY_DIRECTORY, RESTART_SCAN};
 use super::files::{self, Opened, Opening};
 use super::request::{self, Ended, Request};
 use super::state::{Data, File, state};
-use super::{instance, major, operation, register};
+use super::{classes, instance, major, operation, register};
 use crate::kernel::io::text::new_string;
 use crate::kernel::io::volume;
 use crate::kernel::{Answer, RequestKind, kernel, lock};
@@ -84,6 +84,11 @@ pub(crate) fn begin(file: u64, requested: &FileRequest) -> Outcome<Begun> {
     let file = File::new(file);
     let length = requested.output.max(requested.input.len() as u32);
     let major = requested.kind.as_int();
+    match major {
+        major::QUERY_INFORMATION => classes::check_query(requested.class, requested.output)?,
+        major::SET_INFORMATION => classes::check_set(requested.class, &requested.input)?,
+        _ => {}
+    }
     let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(length).max(8))?;
     let mut request = Request { major, file, is_user: true, ..Request::default() };
     let (size, class, address) = (u64::from(length), u64::from(requested.class), buffer.address());

@@ -10,6 +10,7 @@
 //!
 //! This is written from Microsoft's public documentation: the pages of `fltkernel.h` and of file system minifilters.
 
+mod classes;
 mod client;
 mod context;
 mod contexts;
@@ -34,7 +35,7 @@ use crate::routine::Routine;
 
 pub(crate) use client::{Begun, begin, cancel, close, finish, open, set_attached, why_not_filtered};
 pub use client::{FileOpen, FileRequest};
-pub(crate) use port::{connect, disconnect, messages, reply, send};
+pub(crate) use port::{connect, disconnect, messages, ports, reply, send};
 pub(crate) use register::{report_leaks, unload};
 pub(crate) use state::{Manager, attach};
 

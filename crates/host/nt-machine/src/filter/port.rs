@@ -85,17 +85,24 @@ routines! { pub(super) ROUTINES;
         if reply.is_null() {
             return done(NtStatus::Success);
         }
+        // A driver that waits without a limit does so until the client ends.
         let deadline = match timeout.non_null() {
-            Some(timeout) => Some(kernel().scheduler.deadline(timeout.read()?)),
-            None => None,
+            Some(timeout) => kernel().scheduler.deadline(timeout.read()?),
+            None => kernel().scheduler.now() + kernel().config.cancel_after(),
         };
-        let answer = kernel().scheduler.wait(deadline, |_| {
+        let answer = kernel().scheduler.wait(Some(deadline), |_| {
             if !is_connected(port) {
                 return Some(None);
             }
             state().connections.get_mut(&port)?.replies.pop_front().map(Some)
         });
         match answer {
+            None if timeout.is_null() => {
+                if let Some(connection) = state().connections.get_mut(&port) {
+                    connection.is_silent = true;
+                }
+                fail(NtStatus::PortDisconnected)
+            }
             None => done(NtStatus::Timeout),
             Some(None) => fail(NtStatus::PortDisconnected),
             Some(Some(answer)) => {
@@ -122,7 +129,8 @@ fn create(port: Port) -> Outcome<PortId> {
 }
 
 fn is_connected(port: PortId) -> bool {
-    state().connections.get(&port).is_some_and(|connection| connection.has_client && connection.has_driver)
+    let is_open = |known: &Connection| known.has_client && known.has_driver && !known.is_silent;
+    state().connections.get(&port).is_some_and(is_open)
 }
 
 /// Frees a connection that neither side has open.
@@ -134,6 +142,12 @@ fn free_if_closed(port: PortId) {
         free_object(port);
     }
     super::state::changed();
+}
+
+/// Returns the names of the ports that are open if a minifilter is registered.
+pub(crate) fn ports() -> Option<Vec<String>> {
+    let state = state();
+    (!state.filters.is_empty()).then(|| state.ports.values().map(|port| port.name.clone()).collect())
 }
 
 /// Connects a client to a port, as `FilterConnectCommunicationPort` does.
@@ -159,6 +173,7 @@ pub(crate) fn connect(name: &str, context: &[u8]) -> Outcome<u64> {
         message: port.message,
         has_client: true,
         has_driver: true,
+        is_silent: false,
         messages: Vec::new(),
         replies: std::collections::VecDeque::new(),
     };

@@ -105,11 +105,11 @@ pub(super) fn free(data: Data) {
     pool.free_object(data.address());
 }
 
-/// Waits for the end of an operation and frees it. Cancels it after [`PATIENCE`], and gives up after twice that time.
+/// Waits for the end of an operation and frees it. Cancels it if the client does not wait any longer, and gives up after [`PATIENCE`].
 pub(super) fn finish(data: Data) -> Result<Ended, Fault> {
     let is_done = || with(data, |operation| operation.stage == Stage::Done).unwrap_or(true);
-    for _ in 0..2 {
-        let deadline = kernel().scheduler.now() + PATIENCE;
+    for patience in [kernel().config.cancel_after(), PATIENCE] {
+        let deadline = kernel().scheduler.now() + patience;
         if kernel().scheduler.wait(Some(deadline), |_| is_done().then_some(())).is_some() {
             let is_reached = with(data, |operation| operation.is_reached).unwrap_or_default();
             let ended = Ended { block: data.IoStatus().read()?, is_reached };

@@ -161,6 +161,8 @@ pub(super) struct Connection {
     /// Whether the client still has its handle, and whether the driver has not closed its side.
     pub(super) has_client: bool,
     pub(super) has_driver: bool,
+    /// Whether the client has left a message without its reply, and gets no more.
+    pub(super) is_silent: bool,
     /// The messages of the driver that the client has not taken.
     pub(super) messages: Vec<Vec<u8>>,
     /// The replies that the client gives to the next messages.

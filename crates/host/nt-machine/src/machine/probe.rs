@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::{Machine, gaps};
 use crate::config::Below;
 use crate::exception::changing;
-use crate::image;
 use crate::kernel::lock;
+use crate::{filter, image, wfp};
 
 impl Machine {
     /// Waits until no DPC and no work item is left. Only the thread that serves requests may call this.
@@ -70,5 +70,17 @@ impl Machine {
     #[must_use]
     pub fn missing_values(self) -> Vec<String> {
         lock(&self.parts.kernel.missing_values).iter().cloned().collect()
+    }
+
+    /// Returns the names of the communication ports if the driver has registered a minifilter.
+    #[must_use]
+    pub fn minifilter(self) -> Option<Vec<String>> {
+        filter::ports()
+    }
+
+    /// Returns whether the driver has registered callouts.
+    #[must_use]
+    pub fn has_callouts(self) -> bool {
+        wfp::has_callouts()
     }
 }

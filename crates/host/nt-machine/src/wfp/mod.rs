@@ -31,7 +31,7 @@ mod value;
 pub use state::{Delivered, LayerVerdict, Passage, Verdict};
 pub(crate) use state::{State, attach};
 pub use traffic::{Connection, Packet};
-pub(crate) use traffic::{connect, disconnect, passage, send, transfer};
+pub(crate) use traffic::{connect, disconnect, has_callouts, passage, send, transfer};
 
 use crate::image::Leaving;
 use crate::routine::Routine;

@@ -68,6 +68,11 @@ pub struct Packet {
     pub inbound: bool,
 }
 
+/// Returns whether callouts are registered.
+pub(crate) fn has_callouts() -> bool {
+    !state().callouts.is_empty()
+}
+
 fn new_passage() -> u64 {
     let mut state = state();
     let id = state.number();

@@ -3,7 +3,7 @@
 
 #include <initguid.h>
 #include <fwpsk.h>
-#include <fwpmk.h>
+#include <fwpmu.h>
 #include <ws2ipdef.h>
 #include <in6addr.h>
 #include <ip2string.h>
@@ -12,7 +12,7 @@ C_ASSERT(sizeof(NET_BUFFER) == 0xB0 && FIELD_OFFSET(NET_BUFFER, DataOffset) == 0
 C_ASSERT(FIELD_OFFSET(NET_BUFFER_LIST, NdisReserved) == 0x30 && FIELD_OFFSET(NET_BUFFER_LIST, NetBufferListInfo) == 0x90);
 C_ASSERT(sizeof(FWPS_FILTER0) == 64 && sizeof(FWPS_CLASSIFY_OUT0) == 40 && sizeof(FWPS_CALLOUT0) == 48);
 C_ASSERT(FIELD_OFFSET(FWPS_INCOMING_METADATA_VALUES0, completionHandle) == 104 && sizeof(FWPM_FILTER0) == 200);
-C_ASSERT(FWPS_LAYER_ALE_AUTH_CONNECT_V4 == 48 && FWPS_FIELD_ALE_AUTH_CONNECT_V4_IP_REMOTE_PORT == 7);
+C_ASSERT(RPC_C_AUTHN_WINNT == 10 && FWPS_LAYER_ALE_AUTH_CONNECT_V4 == 48 && FWPS_FIELD_ALE_AUTH_CONNECT_V4_IP_REMOTE_PORT == 7);
 
 static HANDLE Injection;
 

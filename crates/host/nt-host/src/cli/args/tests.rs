@@ -40,7 +40,7 @@ fn a_run_is_described() {
     assert_eq!(options.os.name(), "win7");
     let kind = RequestKind::DEVICE_CONTROL;
     let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT };
-    assert_eq!(options.steps.of_device().unwrap(), [Step::Request { request }]);
+    assert_eq!(options.steps.0, [Step::Request { request }]);
     let status = Some(NtStatus::InsufficientResources);
     assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
     assert_eq!((options.seed, options.json), (Some(16), true));
@@ -68,7 +68,7 @@ fn values_of_the_registry_have_a_key_a_name_and_a_type() {
 #[test]
 fn actions_of_clients_keep_their_order() {
     let line = r"run a.sys --open \\.\A --close --read 16 --wait 5ms --open \\.\B --write 01 --handle 1 --close";
-    let steps = run(line, &[]).steps.of_device().unwrap();
+    let steps = run(line, &[]).steps.0;
     let [
         Step::Open { .. },
         Step::Close {},
@@ -117,7 +117,7 @@ fn every_step_is_an_option() {
     ];
     let input = crate::Input { steps: steps.clone(), ..crate::Input::default() };
     let words: Vec<OsString> = input.options().into_iter().map(OsString::from).collect();
-    assert_eq!(run("run a.sys", &words).steps.of_device().unwrap(), steps);
+    assert_eq!(run("run a.sys", &words).steps.0, steps);
 }
 
 #[test]

@@ -225,6 +225,7 @@ impl Scheduler {
                 return Some(result);
             }
             if deadline.is_some_and(|deadline| self.now() >= deadline) {
+                thread::wait_timed_out();
                 return None;
             }
             let sleeper = Sleeper { deadline, channel: channel(), bell: Arc::clone(&bell), woken: false };

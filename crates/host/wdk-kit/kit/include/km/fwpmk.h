@@ -8,6 +8,11 @@
 
 #ifndef WDK_KIT_FWPMK_H
 #define WDK_KIT_FWPMK_H
+
+/* The authentication services of RPC that FwpmEngineOpen0 accepts. */
+#define RPC_C_AUTHN_WINNT 10
+#define RPC_C_AUTHN_DEFAULT 0xFFFFFFFF
+
 #ifndef WDK_KIT_NO_TYPES
 typedef VOID NTAPI FWPM_SERVICE_STATE_CHANGE_CALLBACK0(VOID *context, FWPM_SERVICE_STATE newState);
 

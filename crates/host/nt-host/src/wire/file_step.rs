@@ -1,0 +1,208 @@
+//! The steps of clients that use files of the volume or communication ports, and the operations that they are made of.
+
+use nt_machine::{FileOpen, FileRequest, RequestKind};
+
+use super::declare::messages;
+use super::{Wire, hexadecimal};
+
+/// The number of bytes of a read, of a query and of the output of a message, unless they are given.
+pub(crate) const LENGTH: u32 = 4096;
+
+/// `FILE_OPEN`, `FILE_CREATE`.
+const OPEN: u32 = 1;
+const CREATE: u32 = 2;
+/// `FILE_DIRECTORY_FILE`, `FILE_SYNCHRONOUS_IO_NONALERT`.
+const DIRECTORY: u32 = 0x1;
+const SYNCHRONOUS: u32 = 0x20;
+/// `FileNamesInformation`, `FileRenameInformation`, `FileDispositionInformation`.
+const NAMES: u32 = 12;
+const RENAME: u32 = 10;
+const DISPOSITION: u32 = 13;
+/// The size of the buffer for the entries of a folder.
+const ENTRIES: u32 = 1 << 20;
+
+messages! {
+    /// A step of a client that uses a file or a port. There is one of each, and reads and writes continue where the last one
+    /// ended.
+    FileStep {
+        /// Opens a file or a folder.
+        Open { path: String } = 1,
+        /// Creates a file.
+        Create { path: String } = 2,
+        /// Creates a folder.
+        Folder { path: String } = 3,
+        /// Reads from the file.
+        Read { length: u32 } = 4,
+        /// Writes to the file.
+        Write { data: Vec<u8> } = 5,
+        /// Queries information of a class.
+        Query { class: u32, length: u32 } = 6,
+        /// Sets information of a class.
+        Set { class: u32, data: Vec<u8> } = 7,
+        /// Renames the file.
+        Rename { path: String } = 8,
+        /// Marks the file for deletion.
+        Delete {} = 9,
+        /// Lists the folder.
+        List { pattern: String } = 10,
+        /// Closes the file.
+        Close {} = 11,
+        /// Attaches the minifilter to the volume.
+        Attach {} = 12,
+        /// Detaches the minifilter.
+        Detach {} = 13,
+        /// Connects to a communication port.
+        Connect { name: String } = 14,
+        /// Sends a message.
+        Send { data: Vec<u8>, output: u32 } = 15,
+        /// Gives the reply to the minifilter's next message.
+        Reply { data: Vec<u8> } = 16,
+        /// Closes the connection to the port.
+        Disconnect {} = 17,
+    }
+}
+
+impl Eq for FileStep {}
+
+impl FileStep {
+    /// Returns how the step opens a file.
+    pub(crate) fn open(&self) -> Option<FileOpen> {
+        match self {
+            Self::Open { path } => Some(opening(path, OPEN, 0)),
+            Self::Create { path } => Some(opening(path, CREATE, 0)),
+            Self::Folder { path } => Some(opening(path, CREATE, DIRECTORY)),
+            _ => None,
+        }
+    }
+
+    /// Returns the operation of the step on the open file.
+    pub(crate) fn request(&self, position: u64) -> Option<FileRequest> {
+        match self {
+            Self::Read { length } => Some(read(position, *length)),
+            Self::Write { data } => Some(write(position, data)),
+            Self::Query { class, length } => Some(query(*class, *length)),
+            Self::Set { class, data } => Some(set(*class, data.clone())),
+            Self::Rename { path } => Some(rename(path)),
+            Self::Delete {} => Some(delete()),
+            Self::List { pattern } => Some(list(pattern)),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the step on the command line.
+    pub(crate) const fn word(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "open",
+            Self::Create { .. } => "create",
+            Self::Folder { .. } => "folder",
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+            Self::Query { .. } => "query",
+            Self::Set { .. } => "set",
+            Self::Rename { .. } => "rename",
+            Self::Delete {} => "delete",
+            Self::List { .. } => "list",
+            Self::Close {} => "close",
+            Self::Attach {} => "attach",
+            Self::Detach {} => "detach",
+            Self::Connect { .. } => "connect",
+            Self::Send { .. } => "send",
+            Self::Reply { .. } => "reply",
+            Self::Disconnect {} => "disconnect",
+        }
+    }
+
+    /// Returns the path, the pattern or the name of the port.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Open { path } | Self::Create { path } | Self::Folder { path } | Self::Rename { path } => Some(path),
+            Self::List { pattern } => Some(pattern),
+            Self::Connect { name } => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns the data that the step sends.
+    pub(super) const fn data(&self) -> Option<&Vec<u8>> {
+        match self {
+            Self::Write { data } | Self::Set { data, .. } | Self::Send { data, .. } | Self::Reply { data } => {
+                Some(data)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the data that the step sends, to change it.
+    pub(super) const fn data_mut(&mut self) -> Option<&mut Vec<u8>> {
+        match self {
+            Self::Write { data } | Self::Set { data, .. } | Self::Send { data, .. } | Self::Reply { data } => {
+                Some(data)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the step as the command line has it.
+    pub(crate) fn text(&self) -> String {
+        let word = self.word();
+        match self {
+            Self::Write { data } | Self::Reply { data } | Self::Send { data, output: LENGTH } if is_text(data) => {
+                format!("{word}:{}", String::from_utf8_lossy(data))
+            }
+            Self::Write { data } | Self::Reply { data } => format!("{word}-hex:{}", hexadecimal(data)),
+            Self::Send { data, output } => format!("{word}-hex:{}/{output}", hexadecimal(data)),
+            Self::Read { length } => format!("{word}:{length}"),
+            Self::Query { class, length } => format!("{word}:{class}/{length}"),
+            Self::Set { class, data } => format!("{word}:{class}:{}", hexadecimal(data)),
+            _ => self.name().map_or_else(|| word.to_owned(), |name| format!("{word}:{name}")),
+        }
+    }
+}
+
+/// Returns whether data can be written as text on the command line.
+fn is_text(data: &[u8]) -> bool {
+    data.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
+}
+
+fn opening(path: &str, disposition: u32, options: u32) -> FileOpen {
+    FileOpen { path: path.to_owned(), disposition, options: SYNCHRONOUS | options, access: 0 }
+}
+
+/// Reads at an offset.
+pub(crate) fn read(offset: u64, length: u32) -> FileRequest {
+    FileRequest { kind: RequestKind::READ, offset, output: length, ..FileRequest::default() }
+}
+
+/// Writes at an offset.
+pub(crate) fn write(offset: u64, data: &[u8]) -> FileRequest {
+    FileRequest { kind: RequestKind::WRITE, offset, input: data.to_vec(), ..FileRequest::default() }
+}
+
+/// Queries information of a class.
+pub(crate) fn query(class: u32, length: u32) -> FileRequest {
+    FileRequest { kind: RequestKind::QUERY_INFORMATION, class, output: length, ..FileRequest::default() }
+}
+
+/// Sets information of a class.
+pub(crate) fn set(class: u32, input: Vec<u8>) -> FileRequest {
+    FileRequest { kind: RequestKind::SET_INFORMATION, class, input, ..FileRequest::default() }
+}
+
+/// Gives a file another path.
+pub(crate) fn rename(path: &str) -> FileRequest {
+    let path = if path.starts_with('\\') { format!(r"\??\C:{path}") } else { path.to_owned() };
+    let name: Vec<u8> = path.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+    set(RENAME, [&[0; 16], length.to_le_bytes().as_slice(), &name].concat())
+}
+
+/// Marks a file for deletion.
+pub(crate) fn delete() -> FileRequest {
+    set(DISPOSITION, vec![1])
+}
+
+/// Lists the names in a folder.
+pub(crate) fn list(pattern: &str) -> FileRequest {
+    let (kind, input) = (RequestKind::DIRECTORY_CONTROL, pattern.as_bytes().to_vec());
+    FileRequest { kind, class: NAMES, input, output: ENTRIES, ..FileRequest::default() }
+}
