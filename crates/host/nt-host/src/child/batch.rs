@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex, PoisonError};
-use std::thread as std_thread;
+use std::sync::{Arc, Barrier, Mutex};
 
 use nt_machine::{Answer, Coverage, DeviceId, FileId, IoRequest, Machine};
 
 use super::filtered::Filtered;
+use super::shared::lock;
 use crate::wire::{Batch, Novel, Step};
 
 /// The maximum number of results of requests that count as novelties. A driver that returns something else for each
@@ -63,7 +63,7 @@ impl Progress {
     }
 
     fn update<R>(&self, update: impl FnOnce(&mut Batch) -> R) -> R {
-        update(&mut self.batch.lock().unwrap_or_else(PoisonError::into_inner))
+        update(&mut lock(&self.batch))
     }
 
     fn begin(&self, steps: &[Step]) {
@@ -361,43 +361,33 @@ impl<'a> Clients<'a> {
 /// Sends requests through these files at the same time, each on a thread of its own. With a schedule other than 0, the threads
 /// take turns. Returns the results.
 pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)], schedule: u32) -> Vec<Answer> {
-    let answers = Mutex::new(vec![Answer::default(); requests.len()]);
-    let send = |index: usize, (file, request): &(u64, IoRequest)| {
+    let count = requests.len();
+    let answers = Arc::new(Mutex::new(vec![Answer::default(); count]));
+    let (requests, results) = (requests.to_vec(), Arc::clone(&answers));
+    let send = move |index: usize, (file, request): &(u64, IoRequest)| {
         let number = machine.begin_on(FileId::from_int(*file), request);
         let answer = number.and_then(|number| machine.finish(number)).unwrap_or_default();
-        if let Some(place) = answers.lock().unwrap_or_else(PoisonError::into_inner).get_mut(index) {
+        if let Some(place) = lock(&results).get_mut(index) {
             *place = answer;
         }
     };
     let takes_turns = schedule != 0;
     if takes_turns {
-        machine.take_turns(requests.len(), schedule.into());
+        machine.take_turns(count, schedule.into());
     }
-    // Time must not jump while a thread has not started yet.
-    let all = Barrier::new(requests.len());
-    std_thread::scope(|scope| {
-        let (send, all) = (&send, &all);
-        let client = |(index, request)| {
-            scope.spawn(move || {
-                let attached = machine.with_thread(|| {
-                    all.wait();
-                    if takes_turns {
-                        machine.in_turn(index, || send(index, request));
-                    } else {
-                        send(index, request);
-                    }
-                });
-                if attached.is_err() {
-                    all.wait();
-                    machine.skip_turn(index);
-                }
-            })
-        };
-        let clients: Vec<_> = (0..).zip(requests).map(client).collect();
-        machine.wait_outside(|| clients.into_iter().for_each(|client| drop(client.join())));
+    let all = Barrier::new(count);
+    machine.with_threads(count, move |index, can_call| {
+        if !takes_turns {
+            all.wait();
+        }
+        match requests.get(index).filter(|_| can_call) {
+            Some(request) if takes_turns => machine.in_turn(index, || send(index, request)),
+            Some(request) => send(index, request),
+            None => machine.skip_turn(index),
+        }
     });
     if takes_turns {
         machine.end_turns();
     }
-    answers.into_inner().unwrap_or_else(PoisonError::into_inner)
+    std::mem::take(&mut *lock(&answers))
 }

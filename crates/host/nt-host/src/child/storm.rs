@@ -37,11 +37,11 @@ fn round(machine: Machine, guests: &Guests, plan: &StormPlan) -> Result<(), Stri
     }
     // If there is no device, the storm has no requests. The machine records this as a gap.
     if let Ok(device) = machine.add_device() {
-        std_thread::scope(|scope| {
-            let clients: Vec<_> = (0..plan.threads)
-                .map(|_| scope.spawn(move || machine.with_thread(|| requests(machine, plan, device))))
-                .collect();
-            machine.wait_outside(|| clients.into_iter().for_each(|client| drop(client.join())));
+        let plan = plan.clone();
+        machine.with_threads(plan.threads as usize, move |_, can_call| {
+            if can_call {
+                requests(machine, &plan, device);
+            }
         });
         let _ = machine.remove_device(device, false);
     }

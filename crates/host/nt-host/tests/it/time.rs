@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::c::{Log, framework};
-use nt_host::{Device, NtHost};
+use nt_host::{Device, IoRequest, NtHost, RequestKind};
 
 const START_TIMERS: u32 = 0x0022_2000;
 const STOP_TIMERS: u32 = 0x0022_2004;
@@ -46,6 +46,24 @@ fn a_timer_that_still_runs_is_stopped_with_its_device() {
     log.lines(&host);
     host.advance(Duration::from_secs(1)).expect("time");
     assert!(log.lines(&host).is_empty());
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn no_time_passes_while_the_threads_of_clients_start_and_end() {
+    const UNKNOWN: u32 = 0x0022_2FFC;
+    let (host, device, mut log) = start();
+    let (first, second) = (device.open().expect("a file"), device.open().expect("a file"));
+    order(&device, START_TIMERS);
+    log.lines(&host);
+    let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: UNKNOWN, ..IoRequest::default() };
+    // With the schedule 0, they run at the same time.
+    for schedule in 0..50 {
+        let answers = host.interleave(schedule, &[(&first, request.clone()), (&second, request.clone())]);
+        assert!(answers.expect("replies").iter().all(|answer| answer.status.is_error()));
+    }
+    assert!(log.lines(&host).is_empty(), "no timer has fired");
+    drop((first, second));
     host.unload().expect("unload").assert_clean();
 }
 

@@ -64,7 +64,15 @@ pub(crate) struct Threads {
     /// The objects of the attached threads, by thread number.
     objects: Mutex<BTreeMap<u32, GuestPtr<Opaque>>>,
     /// The Linux thread IDs of the attached threads, by thread number.
-    system: Mutex<BTreeMap<u32, i32>>,
+    system: Mutex<BTreeMap<u32, Native>>,
+}
+
+/// A thread of Linux. It may have run as another thread of the driver before.
+#[derive(Clone, Copy, Debug)]
+struct Native {
+    id: i32,
+    /// The processor time that it had used when it was attached.
+    used: u64,
 }
 
 static THREADS: Part<Threads> = Part::new();
@@ -129,7 +137,8 @@ pub(crate) fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Att
     }
     if let Ok(mut system) = threads.system.lock() {
         // SAFETY: the call only returns a number.
-        system.insert(number, unsafe { libc::gettid() });
+        let id = unsafe { libc::gettid() };
+        system.insert(number, Native { id, used: processor_time(id).unwrap_or_default() });
     }
     Ok(Attached(()))
 }
@@ -245,10 +254,11 @@ pub(crate) fn repeating_wait() -> Option<(Site, u32)> {
     site.filter(|_| count >= MANY).map(|site| (site, count))
 }
 
-/// Returns the processor time of each attached thread in nanoseconds, by Linux thread ID.
+/// Returns the processor time of each thread since it was attached in nanoseconds, by Linux thread ID.
 pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
     let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
-    threads.into_values().filter_map(|thread| Some((thread, processor_time(thread)?))).collect()
+    let time = |thread: Native| Some((thread.id, processor_time(thread.id)?.saturating_sub(thread.used)));
+    threads.into_values().filter_map(time).collect()
 }
 
 /// Returns whether an attached thread other than this one runs or could run.
@@ -256,7 +266,7 @@ pub(crate) fn can_one_run() -> bool {
     let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
     let mut others = threads.into_iter().filter(|(number, _)| *number != NUMBER.get());
     others.any(|(_, thread)| {
-        let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+        let status = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.id)).unwrap_or_default();
         // The name is in parentheses and may contain anything; the state follows it.
         status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D']))
     })
@@ -265,7 +275,7 @@ pub(crate) fn can_one_run() -> bool {
 /// Returns the number of the thread with this Linux thread ID. Does not wait.
 pub(crate) fn number_by_id(id: i32) -> Option<u32> {
     let system = lock_from_handler(&THREADS.get().system)?;
-    system.iter().find(|(_, known)| **known == id).map(|(number, _)| *number)
+    system.iter().find(|(_, known)| known.id == id).map(|(number, _)| *number)
 }
 
 fn processor_time(thread: i32) -> Option<u64> {

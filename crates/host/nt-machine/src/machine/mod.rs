@@ -17,6 +17,7 @@ mod pages;
 mod plug;
 mod probe;
 mod routines;
+mod spare;
 mod threads;
 #[cfg(test)]
 mod undeclared;
@@ -50,6 +51,7 @@ pub use routines::{RoutineInfo, Support, all_routines, can_fail, support};
 struct Parts {
     verifier: Verifier,
     threads: Threads,
+    spare: spare::Spare,
     /// The numbers of the thread that serves requests and of the one that runs DPCs. They are the same in every run.
     numbers: OnceLock<(u32, u32)>,
     images: Images,
@@ -87,6 +89,7 @@ impl Machine {
         let parts = Parts {
             verifier: Verifier::new(findings)?,
             threads: Threads::default(),
+            spare: spare::Spare::default(),
             numbers: OnceLock::new(),
             images: Images::default(),
             residents: Mutex::default(),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::Machine;
@@ -48,6 +50,34 @@ impl Machine {
         body();
         self.parts.kernel.scheduler.end();
         Ok(())
+    }
+
+    /// Runs `body` on this many additional threads that call the driver, with their numbers from 0 on, and waits for all of them. `body`
+    /// also learns whether its thread can call the driver: there may not be enough memory for its stack.
+    ///
+    /// All threads count as running before the first one starts, and this one as soon as the last one has ended. Otherwise
+    /// time would jump from timer to timer until Linux lets the next thread run.
+    pub fn with_threads(self, count: usize, body: impl Fn(usize, bool) + Send + Sync + 'static) {
+        let Some(others) = count.checked_sub(1) else { return };
+        let scheduler = &self.parts.kernel.scheduler;
+        scheduler.begin_others(others);
+        let shared = Arc::new((body, AtomicUsize::new(count)));
+        let (done, all_done) = mpsc::channel();
+        for number in 0..count {
+            let shared = Arc::clone(&shared);
+            let run = move || {
+                let (body, left) = &*shared;
+                let attached = thread::attach();
+                body(number, attached.is_ok());
+                if left.fetch_sub(1, Ordering::AcqRel) != 1 {
+                    scheduler.end();
+                }
+            };
+            self.parts.spare.run(run, done.clone());
+        }
+        drop(done);
+        // Nobody sends: this returns when all threads have dropped their ends.
+        let _ = all_done.recv();
     }
 
     /// Makes this many threads take turns when all of them have called [`Self::in_turn`]: only one runs at a time, and at some

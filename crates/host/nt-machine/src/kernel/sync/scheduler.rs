@@ -164,6 +164,11 @@ impl Scheduler {
         self.change_quietly(|state| state.running += 1);
     }
 
+    /// Called when a thread that runs driver code starts others in its place, this many more than one.
+    pub(crate) fn begin_others(&self, others: usize) {
+        self.change_quietly(|state| state.running += others);
+    }
+
     /// Called when a thread has finished running driver code.
     pub(crate) fn end(&self) {
         let mut state = lock(&self.state);
