@@ -49,15 +49,18 @@ fn only_a_file_that_microsoft_signed_is_kept() {
     assert!(printed(&removed).contains("there is no framework 1.9: there is none"), "{}", printed(&removed));
 }
 
-/// Runs if `WDK_ETW_FRAMEWORK` names the folder with Microsoft's `Wdf01000.sys`.
+/// Runs if `WDK_ETW_FRAMEWORK` names the folder with Microsoft's `Wdf01000.sys`, or if the cache has version 1.9.
 #[test]
 fn microsofts_framework_is_kept_by_its_version() {
-    let Some(original) = std::env::var_os("WDK_ETW_FRAMEWORK").map(PathBuf::from) else {
-        eprintln!("skipped: WDK_ETW_FRAMEWORK does not name a folder with Microsoft's Wdf01000.sys");
+    let is_framework = |path: &PathBuf| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("Wdf01000.sys"));
+    let file = match std::env::var_os("WDK_ETW_FRAMEWORK") {
+        Some(folder) => fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(is_framework),
+        None => nt_host::Frameworks::in_cache().and_then(|frameworks| frameworks.find("1.9")),
+    };
+    let Some(file) = file else {
+        eprintln!("skipped: neither WDK_ETW_FRAMEWORK nor the cache has Microsoft's Wdf01000.sys");
         return;
     };
-    let is_framework = |path: &PathBuf| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("Wdf01000.sys"));
-    let file = fs::read_dir(original).unwrap().map(|entry| entry.unwrap().path()).find(is_framework).unwrap();
     let cache = folder("framework-original");
     let added = framework(&cache, &["add"], Some(&file));
     assert!(added.status.success() && printed(&added).contains(": KMDF 1."), "{}", printed(&added));
