@@ -28,9 +28,9 @@ inspect images for Windows), and loom's models of the lock-free state, which are
 built with --cfg loom in target/loom. With --all, crates are checked with and
 without their Cargo features, the tests that run on Windows are type-checked for
 it, programs for Windows also with the gnu target, wdk-kmdf is checked for its
-oldest framework and its public API for raw types, the crates that a driver links
-with the oldest supported Rust, the tests that depend on the toolchain run with
-Rust's beta, if rustup can install these toolchains, Miri runs if a nightly
+oldest framework and its public API for raw types, the crates that a driver
+links with the oldest supported Rust, the tests that depend on the toolchain run
+with Rust's beta, if rustup can install these toolchains, Miri runs if a nightly
 toolchain is installed, and so do the tests that take longest, among them those
 for arm64 and the tutorial.
 ",
