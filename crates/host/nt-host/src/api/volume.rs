@@ -5,7 +5,7 @@ use nt_machine::{Answer, FileOpen, FileRequest};
 
 use super::NtHost;
 use crate::Error;
-use crate::wire::{FileStep, Reply, Request, file_step};
+use crate::wire::{Reply, Request, file_step};
 
 /// Where an entry of a folder has the length of its name and the name.
 const LENGTH_AT: usize = 8;
@@ -94,7 +94,7 @@ impl Volume {
     /// Returns the status of the minifilter or of the file system if one refuses. Also fails if the driver stops the
     /// machine.
     pub fn open(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_by(&FileStep::Open { path: path.to_owned() })
+        self.open_with(file_step::open(path))
     }
 
     /// Creates a file.
@@ -103,7 +103,7 @@ impl Volume {
     ///
     /// Fails like [`Volume::open`], and if the file exists.
     pub fn create(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_by(&FileStep::Create { path: path.to_owned() })
+        self.open_with(file_step::create(path))
     }
 
     /// Creates a folder.
@@ -112,7 +112,7 @@ impl Volume {
     ///
     /// Fails like [`Volume::create`].
     pub fn create_folder(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_by(&FileStep::Folder { path: path.to_owned() })
+        self.open_with(file_step::create_folder(path))
     }
 
     /// Opens or creates a file with the parameters of `NtCreateFile`.
@@ -126,10 +126,6 @@ impl Volume {
             Reply::FileOpened { file, .. } => Ok(VolumeFile { host: self.host.clone(), number: file }),
             reply => Err(self.host.unexpected(reply)),
         }
-    }
-
-    fn open_by(&self, step: &FileStep) -> Result<VolumeFile, Error> {
-        self.open_with(step.open().unwrap_or_default())
     }
 
     /// Returns the names in a folder, without `.` and `..`.

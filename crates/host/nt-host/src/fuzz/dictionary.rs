@@ -6,6 +6,7 @@ use nt_machine::RegistryKey;
 
 use super::bytes;
 use super::grammar::Grammar;
+use crate::wire::Step;
 
 /// The smallest constant that may be a control code: the device type is in the upper half.
 const FIRST_CODE: u64 = 0x1_0000;
@@ -32,12 +33,12 @@ pub(super) struct Dictionary {
     /// The communication ports of its minifilter, if it is one, and names of files for it.
     pub(super) ports: Option<Vec<String>>,
     pub(super) names: Vec<String>,
-    /// Whether it has callouts.
-    pub(super) callouts: bool,
+    /// Connections and packets, if it has callouts.
+    pub(super) traffic: Vec<Vec<Step>>,
 }
 
 impl Dictionary {
-    /// Takes the constants of the code. Who knows more adds it.
+    /// Takes the constants of the code. What else is known about the driver is added later.
     pub(super) fn new(constants: Vec<u64>, grammar: Grammar, registry: &[String]) -> Self {
         let small = |constant: &u64| u32::try_from(*constant).ok().filter(|_| *constant >= FIRST_CODE);
         let mut codes: Vec<u32> = constants.iter().filter_map(small).collect();
@@ -51,7 +52,7 @@ impl Dictionary {
 
     /// Returns whether the driver filters files or traffic.
     pub(super) const fn filters(&self) -> bool {
-        self.ports.is_some() || self.callouts
+        self.ports.is_some() || !self.traffic.is_empty()
     }
 }
 

@@ -49,9 +49,7 @@ pub(super) fn seeds(dictionary: &Dictionary) -> Vec<Plan> {
         plans.extend(ports.iter().flat_map(|name| messages(name)));
         plans.extend(files(&dictionary.names));
     }
-    if dictionary.callouts {
-        plans.extend(Plan::pack(Vec::new(), traffic(&dictionary.values).into_iter()));
-    }
+    plans.extend(Plan::pack(Vec::new(), dictionary.traffic.iter().cloned()));
     plans
 }
 
@@ -87,7 +85,7 @@ fn files(names: &[String]) -> Vec<Plan> {
 }
 
 /// Returns connections and packets: to the ports that the driver's code may know, and from some of them.
-fn traffic(values: &[u64]) -> Vec<Vec<Step>> {
+pub(super) fn traffic(values: &[u64]) -> Vec<Vec<Step>> {
     let known = values.iter().filter_map(|value| u16::try_from(*value).ok()).filter(|port| *port != 0);
     let mut sequences = Vec::new();
     for (index, port) in SERVICES.into_iter().chain(known.take(MOST_PORTS)).enumerate() {
@@ -109,9 +107,8 @@ fn traffic(values: &[u64]) -> Vec<Vec<Step>> {
 
 /// Returns whether a step can be [changed](change).
 pub(super) fn can_change(step: &Step) -> bool {
-    let has_name = |step: &FileStep| step.open().is_some() || matches!(step, FileStep::Rename { .. });
     let has_length = |step: &FileStep| matches!(step, FileStep::Read { .. } | FileStep::Query { .. });
-    let of_file = matches!(step, Step::File { step } if has_name(step) || has_length(step));
+    let of_file = matches!(step, Step::File { step } if step.path().is_some() || has_length(step));
     of_file || (step.is_filtered() && step.data().is_some())
 }
 
@@ -180,8 +177,7 @@ fn packets(packet: &Packet, near: &[u64]) -> impl Iterator<Item = Packet> + Send
 /// Returns other names for the file of a sequence: the old and the new one.
 fn paths(steps: &[Step], dictionary: &Dictionary, near: &[u64]) -> Vec<(String, String)> {
     let name = steps.iter().rev().find_map(|step| match step {
-        Step::File { step: FileStep::Connect { .. } | FileStep::List { .. } } => None,
-        Step::File { step } => step.name(),
+        Step::File { step } => step.path(),
         _ => None,
     });
     let Some(old) = name else { return Vec::new() };
@@ -206,11 +202,8 @@ fn forms(name: &str, known: &[String], lengths: impl Iterator<Item = usize>) -> 
 fn with_name(steps: &[Step], old: &str, new: &str) -> Vec<Step> {
     let mut steps = steps.to_vec();
     for step in &mut steps {
-        if let Step::File {
-            step:
-                FileStep::Open { path } | FileStep::Create { path } | FileStep::Folder { path } | FileStep::Rename { path },
-        } = step
-            && path == old
+        if let Step::File { step } = step
+            && let Some(path) = step.path_mut().filter(|path| *path == old)
         {
             new.clone_into(path);
         }
@@ -225,21 +218,21 @@ pub(super) fn begin(dictionary: &Dictionary, rng: &mut Rng) -> Vec<Step> {
     match (port, path) {
         (Some(name), _) => vec![file(FileStep::Connect { name: name.clone() })],
         (None, Some(path)) => opened(path),
-        (None, None) => rng.choice(traffic(&dictionary.values)).unwrap_or_default(),
+        (None, None) => rng.choice(&dictionary.traffic).cloned().unwrap_or_default(),
     }
 }
 
 /// Makes a step.
 pub(super) fn step(dictionary: &Dictionary, rng: &mut Rng) -> Step {
-    let (length, values) = (bytes::length(rng, &dictionary.values), &dictionary.values);
-    if dictionary.ports.is_none() || (dictionary.callouts && rng.bool()) {
+    let length = bytes::length(rng, &dictionary.values);
+    if dictionary.ports.is_none() || (!dictionary.traffic.is_empty() && rng.bool()) {
         let data = vec![0; length.min(1400)];
         return match rng.u8(..4) {
             0 => Step::Disconnect {},
             1 => Step::Transfer { inbound: rng.bool(), data },
             _ => {
-                let sequence = rng.choice(traffic(values)).unwrap_or_default();
-                sequence.into_iter().next().unwrap_or(Step::Disconnect {})
+                let sequence = rng.choice(&dictionary.traffic);
+                sequence.and_then(|sequence| sequence.first().cloned()).unwrap_or(Step::Disconnect {})
             }
         };
     }
@@ -277,10 +270,8 @@ pub(super) fn change(step: &mut Step, dictionary: &Dictionary, rng: &mut Rng) {
         }
     } else if let Some(data) = step.data_mut() {
         bytes::mutate(data, None, values, rng);
-    } else if let Step::File {
-        step:
-            FileStep::Open { path } | FileStep::Create { path } | FileStep::Folder { path } | FileStep::Rename { path },
-    } = step
+    } else if let Step::File { step } = step
+        && let Some(path) = step.path_mut()
     {
         let forms = forms(path, &dictionary.names, small(values).chain(LONG));
         *path = rng.choice(forms).unwrap_or_default();

@@ -10,6 +10,7 @@ use fastrand::Rng;
 use super::bug::{Bug, Limits, Progress, Watcher};
 use super::dictionary::Dictionary;
 use super::engine::{Session, State};
+use super::filtered;
 use super::grammar::Grammar;
 use super::input::{CANCEL_AFTER, Input};
 use super::names;
@@ -161,7 +162,8 @@ impl Fuzz {
                 let names = ports.as_ref().map(|_| names::names(target.image())).unwrap_or_default();
                 let has_device = first.has_device;
                 let known = Dictionary::new(constants, self.grammar, &values);
-                Dictionary { devices, has_device, ports, names, callouts, ..known }
+                let traffic = if callouts { filtered::traffic(&known.values) } else { Vec::new() };
+                Dictionary { devices, has_device, ports, names, traffic, ..known }
             }
             _ => Dictionary { has_device: true, ..Dictionary::new(constants, self.grammar, &[]) },
         };

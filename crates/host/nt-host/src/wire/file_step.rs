@@ -68,9 +68,9 @@ impl FileStep {
     /// Returns how the step opens a file.
     pub(crate) fn open(&self) -> Option<FileOpen> {
         match self {
-            Self::Open { path } => Some(opening(path, OPEN, 0)),
-            Self::Create { path } => Some(opening(path, CREATE, 0)),
-            Self::Folder { path } => Some(opening(path, CREATE, DIRECTORY)),
+            Self::Open { path } => Some(open(path)),
+            Self::Create { path } => Some(create(path)),
+            Self::Folder { path } => Some(create_folder(path)),
             _ => None,
         }
     }
@@ -115,9 +115,24 @@ impl FileStep {
     /// Returns the path, the pattern or the name of the port.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
-            Self::Open { path } | Self::Create { path } | Self::Folder { path } | Self::Rename { path } => Some(path),
             Self::List { pattern } => Some(pattern),
             Self::Connect { name } => Some(name),
+            _ => self.path(),
+        }
+    }
+
+    /// Returns the path of the file that the step opens, or that the file gets.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Open { path } | Self::Create { path } | Self::Folder { path } | Self::Rename { path } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Returns this path, to change it.
+    pub(crate) const fn path_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Open { path } | Self::Create { path } | Self::Folder { path } | Self::Rename { path } => Some(path),
             _ => None,
         }
     }
@@ -164,8 +179,19 @@ fn is_text(data: &[u8]) -> bool {
     data.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
 }
 
-fn opening(path: &str, disposition: u32, options: u32) -> FileOpen {
-    FileOpen { path: path.to_owned(), disposition, options: SYNCHRONOUS | options, access: 0 }
+/// Opens a file or a folder.
+pub(crate) fn open(path: &str) -> FileOpen {
+    FileOpen { path: path.to_owned(), disposition: OPEN, options: SYNCHRONOUS, access: 0 }
+}
+
+/// Creates a file.
+pub(crate) fn create(path: &str) -> FileOpen {
+    FileOpen { disposition: CREATE, ..open(path) }
+}
+
+/// Creates a folder.
+pub(crate) fn create_folder(path: &str) -> FileOpen {
+    FileOpen { options: SYNCHRONOUS | DIRECTORY, ..create(path) }
 }
 
 /// Reads at an offset.
