@@ -2,6 +2,8 @@
 #![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "../it/microsoft.rs"]
+mod microsoft;
 mod original;
 
 use std::fs;

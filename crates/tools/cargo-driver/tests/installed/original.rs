@@ -2,12 +2,13 @@
 //! variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`, or if `cargo driver framework` keeps it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use nt_host::{Device, NtHost};
 
+use crate::microsoft::original;
 use crate::{repository, run};
 
 /// The driver's test, which the framework that is chosen must pass.
@@ -25,22 +26,6 @@ fn what_is_written_is_read() {
     host.unload().expect("unload").assert_clean();
 }
 "#;
-
-/// Returns Microsoft's file, or says that the test is skipped.
-fn original() -> Option<PathBuf> {
-    let is_framework = |path: &PathBuf| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("Wdf01000.sys"));
-    let file = match std::env::var_os("WDK_ETW_FRAMEWORK") {
-        Some(folder) => fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(is_framework),
-        None => nt_host::Frameworks::in_cache().and_then(|frameworks| frameworks.find("1.9")),
-    };
-    if file.is_none() {
-        eprintln!(
-            "skipped: WDK_ETW_FRAMEWORK does not name a folder with Microsoft's Wdf01000.sys of version 1.9, and the cache \
-             does not have it"
-        );
-    }
-    file
-}
 
 /// Replaces text of a file, which must have it.
 fn edit(file: &Path, old: &str, new: &str) {

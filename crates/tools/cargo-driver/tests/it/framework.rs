@@ -2,12 +2,13 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, SystemTime};
 
 use driver_package::sign::{Identity, sign_image};
 
+use crate::microsoft::original;
 use crate::{folder, printed, program};
 
 /// Runs the command with a cache of its own.
@@ -52,15 +53,7 @@ fn only_a_file_that_microsoft_signed_is_kept() {
 /// Runs if `WDK_ETW_FRAMEWORK` names the folder with Microsoft's `Wdf01000.sys`, or if the cache has version 1.9.
 #[test]
 fn microsofts_framework_is_kept_by_its_version() {
-    let is_framework = |path: &PathBuf| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("Wdf01000.sys"));
-    let file = match std::env::var_os("WDK_ETW_FRAMEWORK") {
-        Some(folder) => fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(is_framework),
-        None => nt_host::Frameworks::in_cache().and_then(|frameworks| frameworks.find("1.9")),
-    };
-    let Some(file) = file else {
-        eprintln!("skipped: neither WDK_ETW_FRAMEWORK nor the cache has Microsoft's Wdf01000.sys");
-        return;
-    };
+    let Some(file) = original() else { return };
     let cache = folder("framework-original");
     let added = framework(&cache, &["add"], Some(&file));
     assert!(added.status.success() && printed(&added).contains(": KMDF 1."), "{}", printed(&added));

@@ -4,6 +4,7 @@
 mod cache;
 mod framework;
 mod mc;
+mod microsoft;
 mod options;
 mod outside;
 mod setup;
