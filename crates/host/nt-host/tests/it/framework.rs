@@ -169,8 +169,11 @@ fn a_request_that_cannot_be_canceled_is_found_when_its_device_leaves_in_an_order
     log.lines(&host);
     device.remove().expect("removal");
     assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
-    // The request keeps its file.
-    assert_eq!(log.lines(&host)[..3], ["QueryRemove", "FileCleanup", "SelfManagedIoSuspend"]);
+    // The request keeps its file until the removal ends it. The file is closed before it is cleaned up with its device.
+    let lines = log.lines(&host);
+    assert_eq!(lines[..3], ["QueryRemove", "FileCleanup", "SelfManagedIoSuspend"]);
+    let place = |line| lines.iter().position(|other| other == line).expect("a line");
+    assert!(place("IoStop 2") < place("FileClose") && place("FileClose") < place("cleanup file"), "{lines:?}");
     let report = host.unload().expect("unload");
     let found: Vec<Rule> = report.findings().iter().map(|finding| finding.rule).collect();
     assert_eq!(found, [Rule::RequestNever]);

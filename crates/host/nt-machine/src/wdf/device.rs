@@ -130,6 +130,10 @@ pub(super) struct Device {
     pub(super) opened: u32,
     /// The number of files that clients have closed and that still have requests.
     pub(super) closing: u32,
+    /// The number of files that receive their close now. The device is deleted after them.
+    pub(super) closes: u32,
+    /// The device is about to be deleted, and no file receives its close any more.
+    pub(super) is_going: bool,
     /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,

@@ -3,10 +3,11 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::device::{lives, with_device};
+use super::device::{Device, with_device};
 use super::init::FileEvents;
 use super::kind::Kind;
 use super::request::{PATIENCE, Request, SYSTEM_PROCESS};
+use super::state::with;
 use super::{Handle, client, deliver, life, object, preprocess, queue_state, request, sync};
 use crate::kernel::io::major::{CLEANUP, CLOSE, CREATE};
 use crate::kernel::io::open;
@@ -161,23 +162,59 @@ pub(crate) fn close(device: Handle, file: Handle) {
 
 /// Sends the close of the last reference: each request has one to its file.
 fn close_when_unused(device: Handle, file: Handle) {
-    if let Some(request) = request::through_file(file) {
-        // Not in the thread that completes the request, which may hold locks of the driver.
-        let again = move || submit(file.as_int(), move || close_when_unused(device, file));
-        return deliver::then(request, again);
+    if begin_close(device) {
+        continue_close(device, file);
     }
-    // The deletion of the device may have ended the request, and then deletes the file as well.
-    if !lives(device, |_| true) || !object::exists(file) {
-        return;
+}
+
+/// Keeps a device from being deleted until `continue_close` ends. Returns `false` if the deletion of the device begins, which
+/// deletes the file as well.
+fn begin_close(device: Handle) -> bool {
+    with(|framework| {
+        let Some(device) = framework.living::<Device>(device).filter(|device| !device.is_going) else { return false };
+        device.closes += 1;
+        true
+    })
+}
+
+fn continue_close(device: Handle, file: Handle) {
+    let request = request::through_file(file);
+    if request.is_none() {
+        let status = preprocess::through(device, (CLOSE, 0), file, move || {
+            notify(device, file, "EvtFileClose", |events| events.close);
+            NtStatus::Success
+        });
+        status.or_stop();
+        life::delete(file);
     }
-    let status = preprocess::through(device, (CLOSE, 0), file, move || {
-        notify(device, file, "EvtFileClose", |events| events.close);
-        NtStatus::Success
+    with_device(device, |device| {
+        device.closes -= 1;
+        if request.is_none() {
+            (device.opened, device.closing) = (device.opened - 1, device.closing - 1);
+        }
     });
-    status.or_stop();
-    life::delete(file);
-    with_device(device, |device| (device.opened, device.closing) = (device.opened - 1, device.closing - 1));
     kernel().scheduler.change(|_| ());
+    if let Some(request) = request {
+        // Not in the thread that completes the request, which may hold locks of the driver.
+        deliver::then(request, move || {
+            if begin_close(device) {
+                submit(file.as_int(), move || continue_close(device, file));
+            }
+        });
+    }
+}
+
+/// Waits until no file of a device is being closed, and lets none begin. Called before a device is deleted: the callbacks
+/// of its removal may have ended the last requests of its files.
+pub(super) fn end_closes(device: Handle) {
+    let soon = kernel().scheduler.now() + PATIENCE;
+    let is_over = || {
+        with_device(device, |device| {
+            device.is_going |= device.closes == 0;
+            device.is_going
+        })
+    };
+    let _ = kernel().scheduler.wait(Some(soon), |_| is_over().then_some(()));
 }
 
 /// Waits until the files that were closed are gone. Called before a device is removed, when its clients have closed their

@@ -148,6 +148,7 @@ fn finish_removal(device: Handle) -> Outcome {
         power::remove(device);
         NtStatus::Success
     })?;
+    file::end_closes(device);
     life::delete(device);
     stack::unplug(physical);
     Ok(())
