@@ -17,6 +17,8 @@ use crate::output;
 pub struct Tool {
     command: Command,
     shown_env: Vec<(String, String)>,
+    /// The number of arguments at the end that are not shown.
+    hidden_args: usize,
 }
 
 /// A program that runs in the background. It is ended when this value is dropped.
@@ -51,7 +53,7 @@ impl Drop for Started {
 impl Tool {
     /// A program by its name or path.
     pub fn new(program: impl Into<OsString>) -> Self {
-        Self { command: Command::new(program.into()), shown_env: Vec::new() }
+        Self { command: Command::new(program.into()), shown_env: Vec::new(), hidden_args: 0 }
     }
 
     /// Runs in this folder.
@@ -65,6 +67,15 @@ impl Tool {
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.command.args(args);
+        self
+    }
+
+    /// Adds the last arguments, which are too many to be shown.
+    #[must_use]
+    pub fn hidden_args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        let before = self.command.get_args().len();
+        self.command.args(args);
+        self.hidden_args = self.command.get_args().len() - before;
         self
     }
 
@@ -321,10 +332,12 @@ impl fmt::Display for Tool {
         let program = Path::new(self.command.get_program());
         let name = program.file_name().unwrap_or(program.as_os_str());
         f.write_str(&quoted(&name.to_string_lossy()))?;
-        for argument in self.command.get_args() {
+        let arguments = self.command.get_args();
+        let shown = arguments.len() - self.hidden_args;
+        for argument in arguments.take(shown) {
             write!(f, " {}", quoted(&argument.to_string_lossy()))?;
         }
-        Ok(())
+        if self.hidden_args > 0 { f.write_str(" …") } else { Ok(()) }
     }
 }
 

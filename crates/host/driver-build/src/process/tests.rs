@@ -10,6 +10,7 @@ fn a_command_is_shown_as_one_would_type_it() {
     let tool =
         Tool::new("/some/where/cargo").env("RUSTFLAGS", "--cfg loom").hidden_env("SECRET", "x").args(["test", "it's"]);
     assert_eq!(tool.to_string(), r"RUSTFLAGS='--cfg loom' cargo test 'it'\''s'");
+    assert_eq!(Tool::new("cargo").args(["test"]).hidden_args(["--", "--skip"]).to_string(), "cargo test …");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::steps::{Outcome, Step, check_all};
 use crate::verifiers;
 use driver_build::setup::{TARGET, WindowsToolchain};
 use driver_build::{Error, Tool, output};
+use std::iter;
 
 pub(super) const COMMAND: Command = Command {
     name: "test",
@@ -204,7 +205,7 @@ fn workspace(context: &Context) -> Result<Outcome, Error> {
         if context.has_flag(ALL) { (MORE_PROGRAMS, &[]) } else { (&[], LONG_TESTS) };
     let run = |programs: &[&str]| {
         let cargo = select(programs).hidden_env("PROGRAMS_ARE_BUILT", "1");
-        skipped.iter().fold(cargo.args(["--"]), |cargo, name| cargo.args(["--skip", name]))
+        cargo.hidden_args(iter::once("--").chain(skipped.iter().flat_map(|name| ["--skip", name])))
     };
     let [first, second] = GROUPS;
     select(&[first, second, more].concat()).args(["--no-run"]).run()?;
