@@ -31,7 +31,10 @@ static VOID NTAPI TimerDpc(PKDPC Unused, PVOID Context, PVOID One, PVOID Two)
 static VOID NTAPI Work(WDFINTERRUPT Interrupt, WDFOBJECT Device)
 {
     (void)Device;
-    /* The service routine has released the lock. A thread that holds it could not acquire it again. */
+    /* The service routine may still run on another processor, with the lock. */
+    WDF(WDFINTERRUPTACQUIRELOCK, WdfInterruptAcquireLock, Interrupt);
+    WDF(WDFINTERRUPTRELEASELOCK, WdfInterruptReleaseLock, Interrupt);
+    /* It has released the lock. A thread that holds it could not acquire it again. */
     LOG("work item, irql %u, lock %d\n", Irql(),
         WDF(WDFINTERRUPTTRYTOACQUIRELOCK, WdfInterruptTryToAcquireLock, Interrupt));
     WDF(WDFINTERRUPTRELEASELOCK, WdfInterruptReleaseLock, Interrupt);
