@@ -14,7 +14,7 @@
 #define DISABLE 0x22201C
 #define ENABLE 0x222020
 #define CHILD 0x222024
-#define FAIL 0x222028 /* declares the device failed and waits before it goes to the queue */
+#define FAIL 0x222028 /* goes to the queue, which completes it; then declares the device failed, waits and uses the device */
 
 #define D3 4 /* WdfPowerDeviceD3 */
 
@@ -200,14 +200,14 @@ static VOID NTAPI InCallerContext(WDFDEVICE device, WDFREQUEST Request)
     case CHILD:
         status = AddChild();
         break;
-    case FAIL:
-        WDF(WDFDEVICESETFAILED, WdfDeviceSetFailed, device, WdfDeviceFailedNoRestart);
-        KeDelayExecutionThread(0, FALSE, &wait);
-        LOG("end of the wait\n");
-        /* fall through */
     default:
         status = WDF(WDFDEVICEENQUEUEREQUEST, WdfDeviceEnqueueRequest, device, Request);
         if (status >= 0) {
+            if (parameters.Parameters.DeviceIoControl.IoControlCode == FAIL) {
+                WDF(WDFDEVICESETFAILED, WdfDeviceSetFailed, device, WdfDeviceFailedNoRestart);
+                KeDelayExecutionThread(0, FALSE, &wait);
+                Show("end of the wait");
+            }
             return;
         }
     }
