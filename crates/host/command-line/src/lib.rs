@@ -15,8 +15,8 @@ mod terminal;
 
 #[cfg(feature = "cli")]
 pub use cli::{
-    Activity, Deferred, Inputs, Words, annotate, end, error, exit, explain, handles_interrupts, has_colours, info,
-    is_annotating, is_quiet, is_verbose, message, note, parse, parse_as, print, units, words,
+    Activity, Deferred, Inputs, Partial, Words, annotate, end, error, exit, explain, handles_interrupts, has_colours,
+    info, is_annotating, is_quiet, is_verbose, message, note, parse, parse_as, print, units, words,
 };
 pub use terminal::{Content, Screen, escaped, shown};
 

@@ -2,12 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
 /// A file that is written next to its final path and moved there by [`NewFile::finish`]. Until then an existing file at that path
-/// stays unchanged. Dropping a `NewFile` without finishing it leaves nothing behind. Errors name the path.
+/// stays unchanged; the new one gets its mode. Dropping a `NewFile` without finishing it leaves nothing behind. Errors name the path.
 ///
 /// Devices and pipes, such as `/dev/stdout`, are written directly.
 ///
@@ -61,10 +63,16 @@ impl NewFile {
         prefix.push(".");
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".partial");
-        // Use the mode of a normally created file: by default a temporary file is accessible only to its owner.
+        // A file that is replaced keeps its mode. A new one gets that of a normally created file: by default a temporary
+        // file is accessible only to its owner.
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        builder.permissions(known.as_ref().map_or_else(|| PermissionsExt::from_mode(0o666), fs::Metadata::permissions));
         let file = builder.tempfile_in(dir).map_err(about)?;
+        #[cfg(unix)]
+        if let Some(known) = &known {
+            // The process's mask does not apply to it.
+            file.as_file().set_permissions(known.permissions()).map_err(about)?;
+        }
         Ok(Self { path, out: BufWriter::new(Target::Beside(file)) })
     }
 
@@ -128,6 +136,8 @@ mod tests {
     use std::io::Write as _;
 
     use super::NewFile;
+    #[cfg(unix)]
+    use super::PermissionsExt as _;
 
     #[test]
     fn the_old_file_stays_until_the_new_one_is_complete() {
@@ -165,6 +175,21 @@ mod tests {
         file.write_all(b"some").unwrap();
         assert!(file.flush().unwrap_err().to_string().starts_with("cannot write /dev/full: "));
         assert!(file.finish().unwrap_err().to_string().starts_with("cannot write /dev/full: "));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_keeps_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        fs::write(&path, "old").unwrap();
+        for mode in [0o600, 0o666, 0o640] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let file = NewFile::create(&path).unwrap();
+            assert_eq!(fs::metadata(file.beside()).unwrap().permissions().mode() & 0o777, mode, "until it is complete");
+            file.finish().unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode);
+        }
     }
 
     #[cfg(unix)]

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{error, exit};
+use command_line::{Inputs, error, exit};
 use etw_manifest::codegen::compile_bytes;
 use etw_manifest::manifest::Manifest;
 
@@ -82,13 +82,13 @@ impl Line {
                 Kind::Templates => ("WEVT_TEMPLATE", format!("{}TEMP.BIN", self.name)),
                 Kind::Messages => ("11", format!("MSG{number:05}.bin")),
             };
-            write(&self.resource_dir.join(&file), resource.data)?;
+            write(&self.manifest, &self.resource_dir.join(&file), resource.data)?;
             let (primary, sub) = (resource.language & 0x3FF, resource.language >> 10);
             // Writing to a string cannot fail.
             let _ = write!(script, "LANGUAGE 0x{primary:x},0x{sub:x}\r\n1 {kind} \"{file}\"\r\n");
         }
-        write(&self.resource_dir.join(&self.name).with_extension("rc"), script.as_bytes())?;
-        write(&self.header_dir.join(&self.name).with_extension("h"), header(&manifest).as_bytes())
+        write(&self.manifest, &self.resource_dir.join(&self.name).with_extension("rc"), script.as_bytes())?;
+        write(&self.manifest, &self.header_dir.join(&self.name).with_extension("h"), header(&manifest).as_bytes())
     }
 }
 
@@ -151,7 +151,9 @@ fn resources(file: &[u8]) -> impl Iterator<Item = Resource<'_>> {
     entries.filter(|resource| !resource.data.is_empty())
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+/// Writes a file that was made from the manifest, and never replaces the manifest.
+fn write(manifest: &Path, path: &Path, bytes: &[u8]) -> Result<(), String> {
+    Inputs::new().file(manifest).check("output", path)?;
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, bytes));
     written.map_err(|error| format!("{}: {error}", path.display()))
 }

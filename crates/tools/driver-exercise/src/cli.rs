@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use command_line::units::duration;
-use command_line::{VERSION, end, error, exit, info, print};
+use command_line::{Inputs, VERSION, end, error, exit, info, print};
 use driver_exercise::{Evidence, Exercise, Local, Options, Plan, Progress, Status, StepResult, classes, page, trace};
 
 /// Exercises a driver package on this Windows machine, and keeps what happened as evidence.
@@ -193,6 +193,8 @@ fn shown(result: &StepResult) -> String {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn expected(line: &Expect) -> Result<u8, Failure> {
+    let inputs = Inputs::new().file(&line.image).file(&line.manifest_path);
+    inputs.check("--etl", &line.etl).map_err(usage)?;
     let (_, plan) = Plan::from_manifest(&line.manifest_path).map_err(usage)?;
     let replies = driver_exercise::expect::run(&line.image, &plan, &line.etl).map_err(|text| (exit::FAILED, text))?;
     for reply in replies {
@@ -215,6 +217,11 @@ fn print_classes() -> Result<u8, Failure> {
 }
 
 fn write_page(line: &Page) -> Result<u8, Failure> {
+    let inputs = Inputs::new().files(&line.files);
+    inputs.check("--out", &line.out).map_err(usage)?;
+    if let Some(readme) = &line.readme {
+        inputs.file(&line.out).check("--readme", readme).map_err(usage)?;
+    }
     let all: Vec<Evidence> =
         line.files.iter().map(|path| Evidence::read(path)).collect::<Result<_, _>>().map_err(usage)?;
     fs::write(&line.out, page::page(&all)).map_err(|error| at(&line.out, &error))?;

@@ -30,8 +30,9 @@ use events::Events;
 use extras::{ETWCTL, File};
 use provider::Provider;
 use requirements::Requirements;
-pub(crate) use setup::describe;
+pub(crate) use setup::{describe, is_plain};
 use texts::{Etwctl, Facts};
+pub(crate) use write::add;
 
 use crate::catalog::{Catalog, Member, Version, systems};
 use crate::inf::{Arch, Inf, parse_date};

@@ -1,8 +1,9 @@
-//! Ctrl-C. Until a program handles interrupts itself, an interrupt ends it at once with
+//! Ctrl-C. Until a program handles interrupts itself, an interrupt removes what is incomplete and ends it at once with
 //! [`INTERRUPTED`](crate::exit::INTERRUPTED).
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Whether an interrupt ends the program at once.
 static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
@@ -49,6 +50,102 @@ impl Deferred {
 impl Drop for Deferred {
     fn drop(&mut self) {
         ENDS.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Incomplete files and folders, which an interrupt removes.
+static PARTIAL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// An incomplete file or folder. While this exists, an interrupt removes it before it ends the program. In a program that handles
+/// interrupts itself, and on Windows, this does nothing.
+#[derive(Debug)]
+pub struct Partial(Option<PathBuf>);
+
+impl Partial {
+    /// Creates something whose path an interrupt removes from now on. Without a path, as for a device, there is nothing to remove.
+    ///
+    /// # Errors
+    ///
+    /// The error of `make`.
+    pub fn create<T, E>(
+        make: impl FnOnce() -> Result<T, E>,
+        path: impl FnOnce(&T) -> Option<PathBuf>,
+    ) -> Result<(T, Self), E> {
+        // The thread that removes it waits for this lock.
+        let mut partial = PARTIAL.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_handled = partial.is_empty() && !ENDS.load(Ordering::SeqCst);
+        if is_handled || !remover::is_running() {
+            return Ok((make()?, Self(None)));
+        }
+        ENDS.store(false, Ordering::SeqCst);
+        let made = make().map(|made| {
+            let path = path(&made);
+            partial.extend(path.clone());
+            (made, Self(path))
+        });
+        resume(&partial);
+        made
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        let Some(path) = &self.0 else { return };
+        let mut partial = PARTIAL.lock().unwrap_or_else(PoisonError::into_inner);
+        partial.retain(|other| other != path);
+        resume(&partial);
+    }
+}
+
+/// If nothing is incomplete any more, lets interrupts end the program again, as one does that came meanwhile.
+fn resume(partial: &[PathBuf]) {
+    if partial.is_empty() {
+        ENDS.store(true, Ordering::SeqCst);
+        if INTERRUPTED.load(Ordering::SeqCst) {
+            std::process::exit(crate::exit::INTERRUPTED.into());
+        }
+    }
+}
+
+/// A thread that waits for interrupts, because a signal handler can neither lock nor remove a folder.
+#[cfg(unix)]
+mod remover {
+    use std::fs;
+    use std::sync::{LazyLock, PoisonError};
+    use std::thread;
+
+    use signal_hook::consts::SIGINT;
+    use signal_hook::iterator::Signals;
+
+    use super::PARTIAL;
+
+    /// Starts the thread if there is none. Without it, an interrupt ends the program and leaves the files.
+    pub(super) fn is_running() -> bool {
+        static RUNS: LazyLock<bool> = LazyLock::new(|| {
+            let Ok(mut signals) = Signals::new([SIGINT]) else { return false };
+            let remove = move || signals.forever().for_each(|_| remove_all());
+            thread::Builder::new().name("interrupts".into()).spawn(remove).is_ok()
+        });
+        *RUNS
+    }
+
+    /// Removes everything that is incomplete and ends the program. Nothing can be completed meanwhile.
+    fn remove_all() {
+        let partial = PARTIAL.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in &*partial {
+            // The program may still add files to a folder.
+            let _ = fs::remove_file(path).is_ok() || (0..3).any(|_| fs::remove_dir_all(path).is_ok());
+        }
+        if !partial.is_empty() {
+            std::process::exit(crate::exit::INTERRUPTED.into());
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod remover {
+    pub(super) fn is_running() -> bool {
+        false
     }
 }
 

@@ -14,6 +14,7 @@
 #define DISABLE 0x22201C
 #define ENABLE 0x222020
 #define CHILD 0x222024
+#define FAIL 0x222028 /* goes to the queue, which completes it; then declares the device failed, waits and uses the device */
 
 #define D3 4 /* WdfPowerDeviceD3 */
 
@@ -171,6 +172,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
 static VOID NTAPI InCallerContext(WDFDEVICE device, WDFREQUEST Request)
 {
     WDF_REQUEST_PARAMETERS parameters = {sizeof(parameters)};
+    LARGE_INTEGER wait = {.QuadPart = -50000}; /* 5 ms */
     NTSTATUS status = 0;
 
     WDF(WDFREQUESTGETPARAMETERS, WdfRequestGetParameters, Request, &parameters);
@@ -201,6 +203,11 @@ static VOID NTAPI InCallerContext(WDFDEVICE device, WDFREQUEST Request)
     default:
         status = WDF(WDFDEVICEENQUEUEREQUEST, WdfDeviceEnqueueRequest, device, Request);
         if (status >= 0) {
+            if (parameters.Parameters.DeviceIoControl.IoControlCode == FAIL) {
+                WDF(WDFDEVICESETFAILED, WdfDeviceSetFailed, device, WdfDeviceFailedNoRestart);
+                KeDelayExecutionThread(0, FALSE, &wait);
+                Show("end of the wait");
+            }
             return;
         }
     }

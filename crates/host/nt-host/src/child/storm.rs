@@ -1,7 +1,7 @@
 //! Storms: a session enables and disables a provider, several threads send requests, and the driver is loaded and
 //! unloaded many times, all at the same time.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread as std_thread;
 
 use etw_engine::Enable;
@@ -14,11 +14,18 @@ use crate::wire::{Reply, StormPlan};
 /// Runs a storm. The calling thread loads and unloads the driver; other threads send requests. The session enables and
 /// disables the provider all the time, also while the driver is loaded and unloaded.
 pub(super) fn run(machine: Machine, guests: &Guests, plan: &StormPlan) -> Reply {
-    let over = AtomicBool::new(false);
+    let (over, cycles) = (AtomicBool::new(false), AtomicU64::new(0));
     std_thread::scope(|scope| {
-        let control = scope.spawn(|| machine.with_thread(|| sessions(machine, plan, &over)));
-        let failed =
-            (0..plan.rounds).find_map(|round| self::round(machine, guests, plan).err().map(|reason| (round, reason)));
+        let control = scope.spawn(|| machine.with_thread(|| sessions(machine, plan, &over, &cycles)));
+        // The second end of a cycle from now on is that of a whole one.
+        let wait = || {
+            let now = cycles.load(Ordering::SeqCst);
+            while cycles.load(Ordering::SeqCst) < now + 2 && !control.is_finished() {
+                std_thread::yield_now();
+            }
+        };
+        let round = |number| round(machine, guests, plan, &wait).err().map(|reason| (number, reason));
+        let failed = (0..plan.rounds).find_map(round);
         over.store(true, Ordering::SeqCst);
         machine.wait_outside(|| drop(control.join()));
         match failed {
@@ -28,7 +35,9 @@ pub(super) fn run(machine: Machine, guests: &Guests, plan: &StormPlan) -> Reply 
     })
 }
 
-fn round(machine: Machine, guests: &Guests, plan: &StormPlan) -> Result<(), String> {
+/// Loads the driver, sends the requests and unloads it. `wait` returns when the session has come and gone once: on a busy machine it
+/// might otherwise not get the processor while a device is there.
+fn round(machine: Machine, guests: &Guests, plan: &StormPlan, wait: &dyn Fn()) -> Result<(), String> {
     match machine.load(guests) {
         Ok(Loaded::Entered(status)) if status.is_success() => {}
         Ok(Loaded::Entered(status)) => return Err(format!("DriverEntry returned {status}")),
@@ -43,6 +52,7 @@ fn round(machine: Machine, guests: &Guests, plan: &StormPlan) -> Result<(), Stri
                 requests(machine, &plan, device);
             }
         });
+        machine.wait_outside(wait);
         let _ = machine.remove_device(device, false);
     }
     if machine.unload().is_success() { Ok(()) } else { Err(Error::NotUnloaded.to_string()) }
@@ -56,13 +66,14 @@ fn requests(machine: Machine, plan: &StormPlan, device: DeviceId) {
     }
 }
 
-/// Enables and disables the provider at least once, and then until the storm is over.
-fn sessions(machine: Machine, plan: &StormPlan, over: &AtomicBool) {
+/// Enables and disables the provider at least once, and then until the storm is over. Counts how often it has done so.
+fn sessions(machine: Machine, plan: &StormPlan, over: &AtomicBool, cycles: &AtomicU64) {
     let session = machine.engine().start_session("storm");
     loop {
         session.enable(plan.provider, Enable::default());
         session.capture_state(plan.provider);
         session.disable(plan.provider);
+        cycles.fetch_add(1, Ordering::SeqCst);
         drop(session.take_events());
         if over.load(Ordering::SeqCst) {
             break;

@@ -17,6 +17,7 @@ const STATE: u32 = 0x0022_2018;
 const DISABLE: u32 = 0x0022_201C;
 const ENABLE: u32 = 0x0022_2020;
 const CHILD: u32 = 0x0022_2024;
+const FAIL: u32 = 0x0022_2028;
 
 /// What happens to a device.
 pub(crate) type Steps = fn(&NtHost, &Device) -> Result<(), Error>;
@@ -232,6 +233,24 @@ fn a_device_that_fails_to_sleep_or_to_wake_is_removed() {
         assert_eq!(device.ioctl(STATE, &[], 0).expect("a reply").status, NtStatus::NoSuchDevice);
         host.unload().expect("unload").assert_clean();
     }
+}
+
+/// The request is completed, but the thread of the client is still in the driver while another one removes the device. On Windows the
+/// call has a reference to the file, which stays open until the call returns, and the device with it.
+#[test]
+fn a_device_is_not_deleted_while_a_client_begins_a_request() {
+    let host = driver(0).allow(GapKind::NotStarted).allow(GapKind::NotReached).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
+    log.lines(&host);
+    assert_eq!(device.ioctl(FAIL, &[], 0).expect("a reply").status, NtStatus::InvalidDeviceRequest);
+    wait(&host, 1).expect("time");
+    let lines = log.lines(&host);
+    let position =
+        |line: &str| lines.iter().position(|found| found.starts_with(line)).unwrap_or_else(|| panic!("{lines:#?}"));
+    assert!(position("SurpriseRemoval") < position("end of the wait"), "{lines:#?}");
+    assert!(position("end of the wait") < position("SelfManagedIoCleanup"), "{lines:#?}");
+    host.unload().expect("unload").assert_clean();
 }
 
 #[test]

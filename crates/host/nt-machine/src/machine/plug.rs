@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use etw_types::NtStatus;
 
 use super::{Machine, gaps, parts};
+use crate::cpu::thread;
 use crate::kernel::ex::{self, Notification, Notified};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::wmi::WmiRequest;
@@ -19,6 +20,9 @@ use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::{Failure, Outcome};
 use crate::verify::gap;
 use crate::wdf::{self, Handle};
+
+/// How long a removal waits for clients whose threads are in the driver, in units of 100 ns.
+const PATIENCE: u64 = 600_000_000;
 
 /// Identifies a device for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +85,11 @@ pub(crate) struct Clients {
     numbers: u64,
     files: BTreeMap<FileId, File>,
     begun: BTreeMap<u64, Begun>,
+    /// The calls of clients that open a file or begin a request: their threads may be in the driver. With the thread; the file is NULL.
+    beginning: BTreeMap<u64, (u32, File)>,
+    calls: u64,
+    /// The number of removals that wait for such calls.
+    removals: u32,
     /// The requests that a removal of their device is finishing. They are not in `begun` at that time.
     ending: BTreeSet<u64>,
 }
@@ -317,6 +326,7 @@ impl Machine {
             gaps::not_reached(what, "its file is not open", NtStatus::InvalidHandle);
             return None;
         };
+        let _beginning = Beginning::new(file.device());
         Some(begun(Begun { sent: file.begin(request), file: Some(file), closes: false, what, canceled: false }))
     }
 
@@ -325,6 +335,7 @@ impl Machine {
     #[must_use]
     pub fn begin(self, device: DeviceId, request: &IoRequest) -> u64 {
         let (what, device) = (gaps::What::new(request), device.device());
+        let _beginning = Beginning::new(device);
         begun(match File::open(device, "").or_stop() {
             Ok(file) => Begun { sent: file.begin(request), file: Some(file), closes: true, what, canceled: false },
             Err(status) => {
@@ -365,7 +376,39 @@ impl Machine {
     }
 }
 
+/// A call of a client that opens a file or begins a request. As long as it exists, the device is not removed: on Windows, a file stays
+/// open until all its requests are completed.
+struct Beginning(u64);
+
+impl Beginning {
+    fn new(device: Device) -> Self {
+        let file = match device {
+            Device::Framework(device) => File::Framework(device, Handle::NULL),
+            Device::Packets(device) => File::Packets(device, GuestPtr::NULL),
+        };
+        let mut clients = lock(clients());
+        clients.calls += 1;
+        let number = clients.calls;
+        clients.beginning.insert(number, (thread::number(), file));
+        Self(number)
+    }
+}
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        let is_awaited = {
+            let mut clients = lock(clients());
+            clients.beginning.remove(&self.0);
+            clients.removals > 0
+        };
+        if is_awaited {
+            parts().kernel.scheduler.change(|_| ());
+        }
+    }
+}
+
 fn opened(device: Device, name: &str) -> Result<FileId, NtStatus> {
+    let _beginning = Beginning::new(device);
     let file = File::open(device, name).or_stop().inspect_err(|status| {
         // A driver that refuses has received the request.
         if let Some(why) = File::why_not_opened(device) {
@@ -450,9 +493,29 @@ fn close_all(device: Device) {
 }
 
 fn close_where(wanted: impl Fn(&File) -> bool) {
+    close_begun(&wanted);
+    lock(clients()).removals += 1;
+    let me = thread::number();
+    let deadline = parts().kernel.scheduler.now().saturating_add(PATIENCE);
+    loop {
+        let calls = lock(clients()).beginning.clone();
+        let of_others = calls.iter().filter(|(_, (thread, file))| *thread != me && wanted(file));
+        let left: Vec<u64> = of_others.map(|(number, _)| *number).collect();
+        let are_over = || left.iter().all(|number| !lock(clients()).beginning.contains_key(number));
+        // If the driver keeps the thread of a client for so long, the removal goes on.
+        if left.is_empty() || parts().kernel.scheduler.wait(Some(deadline), |_| are_over().then_some(())).is_none() {
+            break;
+        }
+        close_begun(&wanted);
+    }
+    lock(clients()).removals -= 1;
+}
+
+/// Cancels and finishes requests, and closes files.
+fn close_begun(wanted: &impl Fn(&File) -> bool) {
     let begun: Vec<u64> = {
         let clients = lock(clients());
-        let of_device = |begun: &Begun| begun.file.as_ref().is_some_and(&wanted);
+        let of_device = |begun: &Begun| begun.file.as_ref().is_some_and(wanted);
         clients.begun.iter().filter(|(_, begun)| of_device(begun)).map(|(number, _)| *number).collect()
     };
     for number in begun {

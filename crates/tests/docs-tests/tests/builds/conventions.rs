@@ -152,7 +152,8 @@ fn a_full_disk_is_an_error() {
     for (name, words, end) in READERS.into_iter().chain(helps.iter().map(|(name, help)| (*name, &help[..], "etl"))) {
         let output = run(command(name, words, &input(end), Path::new("")).stdout(full()));
         assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
-        assert!(errors(&output).contains("No space left on device"), "{name} {words:?}: {}", errors(&output));
+        let expected = "error: cannot write to standard output: No space left on device";
+        assert!(errors(&output).contains(expected), "{name} {words:?}: {}", errors(&output));
     }
     for (name, words) in WRITERS {
         let output = run(&mut command(name, words, Path::new(""), Path::new("/dev/full")));

@@ -54,6 +54,20 @@ fn a_manifest_with_a_mistake_is_an_error() {
     assert!(!place.join("a.h").exists());
 }
 
+#[test]
+fn the_manifest_is_never_replaced() {
+    let place = folder("mc-input");
+    for name in ["a.rc", "a.h", "aTEMP.BIN", "MSG00001.bin"] {
+        fs::copy(MANIFEST, place.join(name)).unwrap();
+        let mut mc = Command::new(env!("CARGO_BIN_EXE_cargo-driver"));
+        let output = mc.args(["--internal-program", "mc", "-z", "a", name]).current_dir(&place).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(printed(&output).contains(&format!("{name} is the input {name}")), "{}", printed(&output));
+        assert_eq!(fs::read(place.join(name)).unwrap(), fs::read(MANIFEST).unwrap(), "{name}");
+        fs::remove_file(place.join(name)).unwrap();
+    }
+}
+
 fn is_valid_c(place: &Path, text: &str) {
     fs::write(place.join("use.c"), text).unwrap();
     let clang = ["--target=x86_64-pc-windows-msvc", "-fsyntax-only", "-Werror", "use.c"];

@@ -1,7 +1,8 @@
 //! The pages of this repository show the evidence that it has.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::machine::root;
 use driver_exercise::{Evidence, page};
@@ -16,4 +17,33 @@ fn the_page_and_the_row_show_all_evidence_and_nothing_else() {
     let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
     assert_eq!(read("docs/evidence.md"), page::page(&all), "run `cargo xtask evidence`");
     assert!(read("README.md").lines().any(|line| line == page::row(&all)), "run `cargo xtask evidence`");
+}
+
+#[test]
+fn an_output_never_replaces_an_input() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outputs");
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).unwrap();
+    let names = ["evidence.json", "driver.sys", "Cargo.toml", "README.md"];
+    for name in names {
+        fs::write(dir.join(name), name).unwrap();
+    }
+    for line in [
+        "page evidence.json --out evidence.json",
+        "page evidence.json --out README.md --readme README.md",
+        "page evidence.json --out page.md --readme evidence.json",
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        "expect driver.sys --etl driver.sys",
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        "expect driver.sys --etl Cargo.toml",
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driver-exercise"));
+        let output = command.args(line.split(' ')).current_dir(&dir).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && errors.contains(" is the input "), "{line}: {errors}");
+        for name in names {
+            assert_eq!(fs::read_to_string(dir.join(name)).unwrap(), name, "{line}");
+        }
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), names.len(), "{line}");
+    }
 }

@@ -13,7 +13,7 @@ use der::DateTime;
 
 use crate::catalog::{Catalog, Member, Version};
 use crate::inf::{Arch, Inf, Text};
-use crate::package::{Clock, catalog_of, describe, driver_date, files_of, has_extension};
+use crate::package::{Clock, add, catalog_of, describe, driver_date, files_of, has_extension, is_plain};
 
 /// Runs the program. `words` begins with its name.
 #[must_use]
@@ -77,12 +77,11 @@ impl Line {
         if setups.is_empty() {
             return Err(format!("{} has no .inf file", self.dir.display()));
         }
-        for path in setups {
-            let (name, catalog) = self.catalog(&path, clock)?;
-            let to = self.dir.join(name);
-            if self.makes_catalogs {
-                fs::write(&to, catalog).map_err(|error| format!("{}: {error}", to.display()))?;
-                info(&format!("{}: without a signature", to.display()));
+        let catalogs: Vec<_> = setups.iter().map(|path| self.catalog(path, clock)).collect::<Result<_, _>>()?;
+        if self.makes_catalogs {
+            add(&self.dir, &catalogs).map_err(|problem| problem.to_string())?;
+            for (name, _) in catalogs {
+                info(&format!("{}: without a signature", self.dir.join(name).display()));
             }
         }
         Ok(())
@@ -96,6 +95,10 @@ impl Line {
         let inf = Inf::parse(&Text::decode(&bytes).map_err(described)?.text).map_err(described)?;
         let at = |reason: &str| format!("{}: {reason}", path.display());
         let name = catalog_of(&inf, &self.processors).ok_or_else(|| at("[Version] names no CatalogFile"))?;
+        // The name comes from the INF, and must not be that of another file.
+        if !is_plain(&name) || !has_extension(&name, "cat") {
+            return Err(at(&format!("CatalogFile is '{name}': expected the name of a .cat file, without a folder")));
+        }
         let date = driver_date(&inf).ok_or_else(|| at("[Version] has no DriverVer with a date"))?;
         let today = DateTime::from_unix_duration(clock.now).map_err(|error| error.to_string())?;
         if date > today {

@@ -2,9 +2,9 @@
 //! Options", except that it reads no Ntverp.h. Dates and times are UTC, because inf2cat takes them as UTC.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -12,7 +12,7 @@ use command_line::{error, exit, info};
 use der::DateTime;
 
 use crate::inf::{Arch, DriverVersion, Stamp, Text, parse_date, stamp};
-use crate::package::{Clock, describe};
+use crate::package::{Clock, add, describe};
 
 /// Runs the program. `words` begins with its name.
 #[must_use]
@@ -90,20 +90,17 @@ impl Line {
         let bytes = fs::read(file).map_err(shown)?;
         let text = Text::decode(&bytes).map_err(|fault| describe(file, &fault).to_string())?;
         let stamped = stamp(&text, &self.stamp).map_err(|fault| describe(file, &fault).to_string())?;
-        replace(file, &stamped.text.encode()).map_err(shown)?;
+        // A link to the file stays a link.
+        let place = fs::canonicalize(file).map_err(shown)?;
+        let name = place.file_name().and_then(OsStr::to_str).map(str::to_owned);
+        let (dir, name) =
+            place.parent().zip(name).ok_or_else(|| format!("{}: its name is not UTF-8", file.display()))?;
+        add(dir, &[(name, stamped.text.encode())]).map_err(|problem| problem.to_string())?;
         if self.is_verbose {
             info(&format!("{}: DriverVer = {}", file.display(), self.stamp.version));
         }
         Ok(())
     }
-}
-
-/// Replaces a file, or leaves it as it is.
-fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = file.with_file_name(name);
-    fs::write(&new, bytes).and_then(|()| fs::rename(&new, file)).inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
 /// Finds a processor by any name that build environments have for it.

@@ -111,7 +111,8 @@ pub(super) fn sources(inf: &Inf, arch: Arch) -> Vec<(String, usize)> {
     entries.filter_map(|entry| Some((inf.expand(entry.key.as_ref()?), entry.line))).collect()
 }
 
-fn is_plain(name: &str) -> bool {
+/// Returns whether a name has no folder and no drive.
+pub(crate) fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['\\', ':'])
 }

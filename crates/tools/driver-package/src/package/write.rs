@@ -63,8 +63,10 @@ pub(super) fn replace(dir: &Path, files: &[(String, Vec<u8>)], is_stopped: &dyn 
 }
 
 /// Adds files to a folder, or replaces those of the same name. Either all files are written or none.
-pub(super) fn add(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
-    let (draft, old) = (beside(dir, "new"), beside(dir, "old"));
+pub(crate) fn add(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
+    // The folder may be the root of a file system, so its siblings may be on another one.
+    let inside = |what| dir.join(format!(".{}.{what}", std::process::id()));
+    let (draft, old) = (inside("new"), inside("old"));
     let mut placed = Vec::new();
     let result = fill(&draft, files, Some(dir), &|| false).and_then(|()| {
         let _ = fs::remove_dir_all(&old);

@@ -94,4 +94,35 @@ fn what_is_missing_is_an_error_and_nothing_is_written() {
     assert_eq!(stamp(&inf, STAMP), ExitCode::SUCCESS);
     assert_eq!(list(&dir, "/nocat"), failed, "no version of Windows");
     assert_eq!(names(&dir), ["driver.inf", "driver.sys"]);
+    // A catalog never replaces another file.
+    let stamped = fs::read_to_string(&inf).unwrap();
+    for name in ["driver.sys", "driver.inf", "../driver.cat", r"..\driver.cat", "driver"] {
+        let text = stamped.replace("driver.cat", name);
+        assert_ne!(text, stamped);
+        fs::write(&inf, &text).unwrap();
+        assert_eq!(list(&dir, "/os:10_X64"), failed, "{name}");
+        assert_eq!(
+            (names(&dir), fs::read_to_string(&inf).unwrap()),
+            (vec!["driver.inf".into(), "driver.sys".into()], text)
+        );
+        assert_eq!(fs::read(dir.join("driver.sys")).unwrap(), b"x", "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn replaced_files_keep_their_mode_and_their_links() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let dir = folder("stand-ins-modes");
+    let (inf, link, other) = (dir.join("driver.inf"), dir.join("link.inf"), dir.join("driver.inf.new"));
+    fs::write(&inf, INX).unwrap();
+    fs::write(&other, "mine").unwrap();
+    fs::set_permissions(&inf, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(&inf, &link).unwrap();
+    assert_eq!(stamp(&link, STAMP), ExitCode::SUCCESS);
+    assert!(link.is_symlink() && fs::read_to_string(&inf).unwrap() != INX);
+    assert_eq!(fs::metadata(&inf).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_to_string(other).unwrap(), "mine");
+    assert_eq!(names(&dir), ["driver.inf", "driver.inf.new", "link.inf"]);
 }

@@ -35,7 +35,10 @@ pub(super) fn compare(context: &Context<'_>, line: &Compare) -> Result<(), Failu
         context.done(&text(&comparison, sides))?;
     }
     // A part of a trace that could not be read may hold further differences.
-    first_damage.and(second_damage)?;
+    if let (Err(first), Err(_)) = (&first_damage, &second_damage) {
+        first.report();
+    }
+    second_damage.and(first_damage)?;
     if comparison.is_same() { Ok(()) } else { Err(Failure::Reported(exit::FINDINGS)) }
 }
 

@@ -1,6 +1,7 @@
 //! `dataset add`.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 use std::slice;
 use std::sync::Mutex;
@@ -23,6 +24,9 @@ struct Outcome {
     events: u64,
     failed: Vec<String>,
     lossy: Vec<String>,
+    notes: Vec<String>,
+    /// Whether the dataset could not be written, as on a full disk.
+    is_unwritten: bool,
 }
 
 /// Adds traces to a dataset. A trace that cannot be read does not stop the others.
@@ -41,12 +45,21 @@ pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure
                     let path = path.display();
                     match result {
                         Ok(Added::Skipped) => outcome.skipped += 1,
-                        Ok(Added::Written(events, check)) => {
+                        Ok(Added::Written(events, left_out, check)) => {
                             outcome.added += 1;
                             outcome.events += events;
-                            outcome.lossy.extend(check.err().map(|why| format!("{path}: {why}")));
+                            if left_out > 0 {
+                                let left_out = counted(left_out, "event");
+                                outcome.notes.push(format!("{path}: {left_out} left out: there are too many kinds"));
+                            }
+                            // It names the file.
+                            outcome.lossy.extend(check.err());
                         }
-                        Err(why) => outcome.failed.push(format!("{path}: {why}")),
+                        Err(NotAdded::Read(why)) => outcome.failed.push(format!("{path}: {why}")),
+                        Err(NotAdded::Write(why)) => {
+                            outcome.is_unwritten = true;
+                            outcome.failed.push(format!("{path}: {why}"));
+                        }
                     }
                 }
             });
@@ -65,25 +78,29 @@ pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure
         let (added, events) = (counted(outcome.added, "trace"), counted(outcome.events, "event"));
         context.done(&format!("added {added} with {events}; {} were there already", outcome.skipped))?;
     }
-    outcome.lossy.iter().for_each(|text| command_line::note(text));
-    match outcome.failed.as_slice() {
-        [] => Ok(()),
-        failed => {
-            for text in failed {
-                command_line::error(text);
-            }
-            Err(Failure::Damaged(format!(
-                "{} not added",
-                counted(u64::try_from(failed.len()).unwrap_or(u64::MAX), "trace")
-            )))
-        }
+    outcome.notes.iter().for_each(|text| command_line::note(text));
+    let number = |list: &[String], noun| counted(u64::try_from(list.len()).unwrap_or(u64::MAX), noun);
+    outcome.lossy.iter().chain(&outcome.failed).for_each(|text| command_line::error(text));
+    match (outcome.failed.as_slice(), outcome.lossy.as_slice()) {
+        ([], []) => Ok(()),
+        ([], lossy) => Err(Failure::Lost(format!("{} added", number(lossy, "incomplete trace")))),
+        (failed, _) if outcome.is_unwritten => Err(Failure::Usage(format!("{} not added", number(failed, "trace")))),
+        (failed, _) => Err(Failure::Damaged(format!("{} not added", number(failed, "trace")))),
     }
 }
 
-/// The result for one trace: whether it was there, or its events and what is wrong with the file.
+/// The result for one trace: whether it was there, or its events, those that were left out, and what is wrong with the file.
 enum Added {
     Skipped,
-    Written(u64, Result<(), String>),
+    Written(u64, u64, Result<(), String>),
+}
+
+/// Why a trace was not added.
+enum NotAdded {
+    /// The trace cannot be read.
+    Read(String),
+    /// The dataset cannot be written.
+    Write(String),
 }
 
 fn one(
@@ -92,23 +109,24 @@ fn one(
     files: &Schemas,
     machine: Option<&str>,
     claimed: &Mutex<HashSet<String>>,
-) -> Result<Added, String> {
-    let id = Dataset::id(path).map_err(|error| error.to_string())?;
+) -> Result<Added, NotAdded> {
+    let unwritten = |error: io::Error| NotAdded::Write(error.to_string());
+    let id = Dataset::id(path).map_err(|error| NotAdded::Read(error.to_string()))?;
     // The same trace may be named twice.
     let is_claimed = claimed.lock().is_ok_and(|mut claimed| !claimed.insert(id.clone()));
     if is_claimed || dataset.has(&id) {
         return Ok(Added::Skipped);
     }
     let text = |failure: Failure| failure.text();
-    let mut traces =
-        Traces::open(slice::from_ref(&path.to_owned()), files, Progress::new(true), false).map_err(text)?;
+    let traces = Traces::open(slice::from_ref(&path.to_owned()), files, Progress::new(true), false);
+    let mut traces = traces.map_err(|failure| NotAdded::Read(text(failure)))?;
     traces.leave_frames_unnamed();
     let computer = traces.names().next().and_then(|(names, _)| names.computer().map(str::to_owned));
     let machine = machine.map(str::to_owned).or(computer);
-    let mut addition = dataset.add(id, path, machine).map_err(|error| error.to_string())?;
+    let mut addition = dataset.add(id, path, machine).map_err(unwritten)?;
     while let Some((event, decoder)) = traces.next() {
-        addition.event(&event, decoder).map_err(|error| error.to_string())?;
+        addition.event(&event, decoder).map_err(unwritten)?;
     }
-    let events = addition.finish().map_err(|error| error.to_string())?;
-    Ok(Added::Written(events, traces.check().map_err(text)))
+    let (events, left_out) = addition.finish().map_err(unwritten)?;
+    Ok(Added::Written(events, left_out, traces.check().map_err(text)))
 }

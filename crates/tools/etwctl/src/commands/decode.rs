@@ -72,6 +72,10 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     }
     let origin = traces.next_time().unwrap_or_default();
     let mut selection = Selection::from_args(&line.selected).start(origin);
+    if line.follow {
+        // From here on, an interrupt completes the output.
+        interrupted();
+    }
     let mut sink = sink(context, line, format, origin, is_terminal)?;
     let most = line.count.unwrap_or(u64::MAX);
     let mut printed = Printed { count: 0, most, is_all: true, unnamed: Unnamed::default() };

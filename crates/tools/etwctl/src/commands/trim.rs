@@ -1,12 +1,9 @@
 //! `trim`: a part of a trace, or several traces as one, as an .etl file.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
 
-use command_line::Inputs;
 use etw_etl::format::record::Layout;
-use etw_etl::{Buffer, Clock, EventRef, FileTime, Writer, WriterOptions};
+use etw_etl::{Buffer, Clock, Error, EventRef, FileTime, Writer, WriterOptions};
 use etw_types::Guid;
 
 use super::schemas;
@@ -14,6 +11,7 @@ use crate::cli::Trim;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Progress, Traces};
+use crate::output::new_file;
 use crate::select::Selection;
 use crate::values::counted;
 
@@ -80,10 +78,15 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
     let (options, clock) = options(&traces)?;
+    let options = WriterOptions { file_name: Some(line.output.to_string_lossy().into_owned()), ..options };
     let buffer_size = options.buffer_size;
-    let beside = PathBuf::from(format!("{}.partial", line.output.display()));
-    Inputs::new().files(&line.files).check("--output", &beside)?;
-    let mut writer = Writer::create(&beside, options)?;
+    let (file, _partial) = new_file(&line.output)?;
+    // Errors name the path that the file will have.
+    let named = |error| match error {
+        Error::Io { action, source, .. } => Error::Io { action, path: line.output.clone(), source },
+        other => other,
+    };
+    let mut writer = Writer::create(file.beside(), options).map_err(named)?;
     let mut buffers: HashMap<(u16, u16), Buffer> = HashMap::new();
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut selected, mut read, mut last) = (0_u64, 0_u64, FileTime(0));
@@ -108,7 +111,7 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
             buffers.entry((session, cpu)).or_insert_with(|| Buffer::new(buffer_size, cpu).with_session(session));
         if buffer.push_record(event.record(), stamp).is_err() {
             let flushed = buffer.last_stamp();
-            writer.write_buffer(buffer, flushed)?;
+            writer.write_buffer(buffer, flushed).map_err(named)?;
             // An event that is larger than a buffer is counted as lost.
             if buffer.push_record(event.record(), stamp).is_err() {
                 writer.add_lost(1, 0);
@@ -120,13 +123,13 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     rest.sort_by_key(|(key, _)| *key);
     for (_, mut buffer) in rest {
         let flushed = buffer.last_stamp();
-        writer.write_buffer(&mut buffer, flushed)?;
+        writer.write_buffer(&mut buffer, flushed).map_err(named)?;
     }
     for (_, report) in traces.reports() {
         writer.add_lost(report.events_lost.into(), report.buffers_lost);
     }
-    let written = writer.close_at(last)?;
-    fs::rename(&beside, &line.output)?;
+    let written = writer.close_at(last).map_err(named)?;
+    file.finish()?;
     let described = counted(written.events.saturating_sub(selected), "event");
     command_line::info(&format!(
         "{selected} of {read} events, and {described} that describe them, in {}",

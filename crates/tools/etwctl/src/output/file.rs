@@ -3,18 +3,29 @@
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::Path;
 
-use command_line::{Content, Inputs, Screen};
+use command_line::{Content, Inputs, Partial, Screen};
 use etw_etl::NewFile;
 
 use crate::failure::Failure;
+
+/// Names standard output in an error, as errors of files name their path.
+pub(super) fn about_stdout(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
+}
+
+/// Creates a file that an interrupt removes until it is complete. A device is written directly.
+pub(crate) fn new_file(path: &Path) -> io::Result<(NewFile, Partial)> {
+    let beside = |file: &NewFile| (file.beside() != path).then(|| file.beside().to_owned());
+    Partial::create(|| NewFile::create(path), beside)
+}
 
 /// The output of a command: standard output, or a file.
 #[derive(Debug)]
 pub(crate) enum Output {
     /// Standard output.
     Stdout(BufWriter<Screen<Stdout>>),
-    /// A file.
-    File(NewFile),
+    /// A file, which an interrupt removes until it is complete.
+    File(NewFile, Partial),
 }
 
 impl Output {
@@ -26,7 +37,9 @@ impl Output {
     /// The file of `--output`, or standard output.
     pub(crate) fn create(path: Option<&Path>, content: Content) -> Result<Self, String> {
         match path {
-            Some(path) => NewFile::create(path).map(Self::File).map_err(|error| error.to_string()),
+            Some(path) => {
+                new_file(path).map(|(file, partial)| Self::File(file, partial)).map_err(|error| error.to_string())
+            }
             None => Ok(Self::Stdout(BufWriter::new(Screen::new(io::stdout(), content)))),
         }
     }
@@ -35,10 +48,10 @@ impl Output {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Stdout(out) => {
-                out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
-                Ok(())
+                let written = out.into_inner().map_err(io::IntoInnerError::into_error).and_then(Screen::finish);
+                Ok(written.map(drop).map_err(about_stdout)?)
             }
-            Self::File(file) => Ok(file.finish()?),
+            Self::File(file, _partial) => Ok(file.finish()?),
         }
     }
 }
@@ -46,15 +59,15 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::File(file) => file.write(bytes),
+            Self::Stdout(out) => out.write(bytes).map_err(about_stdout),
+            Self::File(file, _) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Stdout(out) => out.flush(),
-            Self::File(file) => file.flush(),
+            Self::Stdout(out) => out.flush().map_err(about_stdout),
+            Self::File(file, _) => file.flush(),
         }
     }
 }

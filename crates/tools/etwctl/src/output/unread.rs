@@ -1,6 +1,8 @@
-//! Output of a recording that also writes a trace file: if the reader closes the output, the recording goes on.
+//! Standard output of a recording that also writes a trace file: if the reader closes the output, the recording goes on.
 
 use std::io::{self, ErrorKind, Write};
+
+use super::file::about_stdout;
 
 /// Writes until the reader closes the output. After that, output is dropped, or, without `goes_on`, writing fails.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ impl<W: Write> Unread<W> {
                 self.is_closed = true;
                 Ok(dropped)
             }
-            result => result,
+            result => result.map_err(about_stdout),
         }
     }
 }

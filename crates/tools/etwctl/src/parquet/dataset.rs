@@ -100,8 +100,8 @@ impl Addition {
         if self.folder.flat(event, decoder)? { Ok(()) } else { self.folder.event(event, &decoder.decode(event)) }
     }
 
-    /// Completes the trace. Returns the number of its events.
-    pub(crate) fn finish(self) -> io::Result<u64> {
+    /// Completes the trace. Returns the number of its events, and of those that were left out.
+    pub(crate) fn finish(self) -> io::Result<(u64, u64)> {
         let own = self.dir.join(PARTIAL).join(&self.id);
         let summary = self.folder.finish()?;
         let mut files = Vec::new();
@@ -124,7 +124,7 @@ impl Addition {
         let beside = list.join(format!("{}.partial", self.id));
         fs::write(&beside, format!("{entry:#}\n"))?;
         fs::rename(beside, list.join(format!("{}.json", self.id)))?;
-        Ok(summary.events)
+        Ok((summary.events, summary.left_out))
     }
 }
 

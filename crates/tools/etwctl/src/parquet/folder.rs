@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
+use command_line::Partial;
 use etw_etl::{Decoded, Decoder, EventRef, Flat};
 
 use super::common::{Content, Identity};
@@ -72,6 +73,7 @@ pub(crate) struct Summary {
 pub(crate) struct Folder {
     path: PathBuf,
     beside: PathBuf,
+    _partial: Partial,
     layout: Layout,
     constants: Vec<(&'static str, Option<String>)>,
     tables: HashMap<Key, usize>,
@@ -115,9 +117,10 @@ impl Folder {
         let mut beside = name.to_owned();
         beside.push(format!(".{}.partial", std::process::id()));
         let beside = path.with_file_name(beside);
-        fs::create_dir(&beside).map_err(named)?;
+        let ((), partial) = Partial::create(|| fs::create_dir(&beside), |()| Some(beside.clone())).map_err(named)?;
         Ok(Self {
             path: path.to_owned(),
+            _partial: partial,
             beside,
             constants: layout.constants(),
             layout,

@@ -143,6 +143,7 @@ fn an_output_never_replaces_an_input() {
     fs::write(path("b.batch"), "decode a.etl --output b.batch\n").unwrap();
     fs::write(path("r.batch"), "record --demo --etl r.batch\n").unwrap();
     fs::write(path("s.batch"), "start S --etl s.batch\n").unwrap();
+    fs::write(path("reg.batch"), "autologger add S P --reg reg.batch\n").unwrap();
     let run = |line: &str, stdin: Option<&str>, stdout: Stdio| {
         let stdin = stdin.map_or_else(Stdio::null, |name| fs::File::open(path(name)).unwrap().into());
         let mut command = process::Command::new(env!("CARGO_BIN_EXE_etwctl"));
@@ -159,6 +160,14 @@ fn an_output_never_replaces_an_input() {
         ("decode a.etl --tmf t.tmf --output t.tmf", None, "t.tmf"),
         ("stacks a.etl --output a.etl", None, "a.etl"),
         ("stacks a.etl --manifest m.man --output m.man", None, "m.man"),
+        ("flame a.etl --output a.etl", None, "a.etl"),
+        ("flame a.etl --manifest m.man --output m.man", None, "m.man"),
+        ("profile a.etl --output other-name.etl", None, "a.etl"),
+        ("export a.etl --otlp a.etl", None, "a.etl"),
+        ("export a.etl --manifest m.man --otlp link.man", None, "m.man"),
+        ("trim a.etl --output other-name.etl", None, "a.etl"),
+        ("trim a.etl --manifest m.man --output m.man", None, "m.man"),
+        ("batch reg.batch", None, "reg.batch"),
         ("batch b.batch", None, "b.batch"),
         ("batch r.batch", None, "r.batch"),
         ("batch s.batch", None, "s.batch"),

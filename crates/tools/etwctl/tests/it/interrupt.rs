@@ -1,7 +1,7 @@
 //! An interrupt stops a recording cleanly: the session is stopped, and its file is complete.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write as _};
 use std::process::{Command, Stdio};
 
 use crate::common;
@@ -56,4 +56,36 @@ fn an_interrupted_recording_stops_its_session_and_closes_its_file() {
         );
         fs::remove_file(path).expect("the file was written");
     }
+}
+
+/// The command reads the trace from a pipe that stays open, so its output is never complete.
+#[test]
+fn an_interrupt_removes_an_incomplete_output() {
+    let (trace, folder) = (common::demo_trace("partial.etl"), scratch("partial"));
+    fs::create_dir(&folder).expect("a folder");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_etwctl"))
+        .args(["export", "-", "--otlp"])
+        .arg(folder.join("out.jsonl"))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut pipe = child.stdin.take().expect("its input is ours");
+    pipe.write_all(&fs::read(&trace).expect("the trace")).expect("the command reads");
+    let names = || {
+        let entries = fs::read_dir(&folder).expect("the folder");
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect::<Vec<_>>()
+    };
+    while names().is_empty() {
+        assert!(child.try_wait().expect("its state").is_none(), "it has ended");
+        std::thread::yield_now();
+    }
+    assert!(names()[0].ends_with(".partial"), "{:?}", names());
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill").success());
+    let code = child.wait().expect("its end").code();
+    drop(pipe);
+    assert_eq!((code, names()), (Some(130), Vec::new()));
+    fs::remove_file(trace).expect("the trace");
+    fs::remove_dir(folder).expect("an empty folder");
 }

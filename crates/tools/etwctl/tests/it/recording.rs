@@ -172,7 +172,23 @@ fn a_damaged_trace_is_decoded_as_far_as_possible_and_has_exit_code_4() {
 }
 
 /// Every command that reads a trace, in the form that only needs the file.
-const READERS: [&str; 5] = ["decode", "stats", "activities", "stacks", "doctor Etwctl-Demo"];
+/// Each command that reads a trace. `COPY` is a copy of it, `OUT` a new file or folder.
+const READERS: &[&str] = &[
+    "decode",
+    "stats",
+    "top",
+    "processes",
+    "activities",
+    "stacks",
+    "flame --folded",
+    "profile",
+    "doctor Etwctl-Demo",
+    "compare COPY",
+    "export --otlp OUT",
+    "trim --output OUT",
+    #[cfg(feature = "parquet")]
+    "dataset add OUT",
+];
 
 #[test]
 fn what_a_full_disk_lost_is_reported_by_the_recording_and_by_every_reader() {
@@ -185,8 +201,13 @@ fn what_a_full_disk_lost_is_reported_by_the_recording_and_by_every_reader() {
         assert!(run.err.contains("error: the recording is incomplete: "), "{}", run.err);
         assert!(run.err.contains(&format!("cannot write {}: ", path.display())), "the cause: {}", run.err);
         for reader in READERS {
-            let read = etwctl(&format!("{reader} {}", path.display()));
+            let (copy, out) = (scratch("full-copy.etl"), scratch("full-out"));
+            fs::copy(&path, &copy).unwrap();
+            let line = reader.replace("COPY", &copy.display().to_string()).replace("OUT", &out.display().to_string());
+            let read = etwctl(&format!("{line} {}", path.display()));
             assert_eq!(read.code, 4, "{reader}: {}", read.err);
+            let _ = fs::remove_file(&out).or_else(|_| fs::remove_dir_all(&out));
+            fs::remove_file(&copy).unwrap();
             let expected = format!("the session that wrote it lost {lost} events and ");
             assert!(read.err.contains("error: the trace is incomplete: "), "{reader}: {}", read.err);
             assert!(read.err.contains(&expected), "{reader}: {}", read.err);

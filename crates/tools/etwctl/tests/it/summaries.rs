@@ -227,6 +227,22 @@ fn a_part_of_a_trace_keeps_what_describes_its_events() {
     let again = etwctl(&format!("trim {} --output {}", part.display(), part.display()));
     assert_eq!(again.code, 2, "the input is not replaced: {}", again.err);
     let whole = scratch("whole.etl");
+    // A file with a similar name is not touched, and nothing is left beside the output.
+    let folder = scratch("trimmed");
+    fs::create_dir(&folder).unwrap();
+    let (output, other) = (folder.join("part.etl"), folder.join("part.etl.partial"));
+    fs::write(&other, "other").unwrap();
+    assert_eq!(etwctl(&format!("trim {} --output {}", path.display(), output.display())).code, 0);
+    let refused = etwctl(&format!("trim {} {} --output {}", path.display(), other.display(), output.display()));
+    assert_eq!((refused.code, fs::read(&other).unwrap().as_slice()), (2, b"other".as_slice()), "{}", refused.err);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    fs::remove_dir_all(&folder).unwrap();
+    if cfg!(target_os = "linux") {
+        let full = etwctl(&format!("trim {} --output /dev/full", path.display()));
+        assert!(full.code == 2 && full.err.contains("cannot write /dev/full: "), "{}", full.err);
+    }
+    let header = |path: &PathBuf| etw_etl::Reader::open(path).unwrap().header().clone();
+    assert_eq!(header(&part).file_name, part.to_str().unwrap());
     assert_eq!(etwctl(&format!("trim {} {} --output {}", path.display(), part.display(), whole.display())).code, 0);
     assert_eq!(lines(&whole, "--event SampleProfile").len(), 4, "two traces of one clock are merged");
     for file in [path, part, whole] {

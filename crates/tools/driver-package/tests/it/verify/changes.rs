@@ -4,6 +4,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use driver_package::inf::Arch;
+use driver_package::package::Scripts;
 use driver_package::verify::{self, Account, Context, Mark, Verdict};
 
 use super::{Authority, package, trusting};
@@ -75,12 +77,54 @@ fn every_byte_of_a_catalog_and_of_the_files_it_lists_counts() {
     }
 }
 
+/// In a package, no file may change that the INF installs or that is signed. The other files (scripts, texts, the certificate) are
+/// signed by nobody, so `verify` never calls them valid.
+#[test]
+fn a_change_in_any_file_of_a_package_makes_it_not_valid_or_is_in_a_file_that_is_never_called_valid() {
+    let (place, folder) = (tools::folder("changes-package-in"), tools::folder("changes-package"));
+    let inx = inputs::INX.replace("driver.sys = 1\n", "driver.sys = 1\nfirmware.bin = 1\n");
+    fs::write(place.join("firmware.bin"), [0x5A; 200]).unwrap();
+    let mut request = inputs::request(&place, &inputs::image(Arch::X64).build(), inx.as_bytes());
+    request.scripts = Scripts::BuiltIn;
+    request.make(&inputs::signer()).unwrap().write(&folder).unwrap();
+    let context = only_trusting();
+    let verify = || verify::dir(&folder, &context);
+    let judged = |name: &str| verify().unwrap().iter().any(|account| account.path.ends_with(name));
+    let mut unjudged = Vec::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !judged(&name) {
+            unjudged.push(name);
+            continue;
+        }
+        let good = fs::read(&path).unwrap();
+        // The tests around this one change every byte of such files; this one goes through the folder.
+        for at in
+            (0..good.len()).step_by(97).filter(|at| name != "driver.sys" || !(CHECKSUM..CHECKSUM + 4).contains(at))
+        {
+            let mut bytes = good.clone();
+            bytes[at] ^= MASKS[at % MASKS.len()];
+            fs::write(&path, bytes).unwrap();
+            let is_valid = verify().is_ok_and(|accounts| accounts.iter().all(Account::is_valid));
+            assert!(!is_valid, "{name}, byte {at:#x}");
+        }
+        fs::write(&path, good).unwrap();
+        assert!(verify().unwrap().iter().all(Account::is_valid), "{name}");
+    }
+    assert!(
+        !unjudged.is_empty()
+            && unjudged.iter().all(|name| !["sys", "inf", "cat", "bin"].iter().any(|end| name.ends_with(end))),
+        "{unjudged:?}"
+    );
+}
+
 #[test]
 fn every_byte_of_a_chain_counts_although_only_its_root_is_trusted() {
     let place = tools::folder("changes-chain");
     let identity = chains::publisher(&place, &[chains::CODE_SIGNING, chains::WHQL], true, true);
     let folder = place.join("out");
-    inputs::usual(&place, driver_package::inf::Arch::X64).make(&identity).unwrap().write(&folder).unwrap();
+    inputs::usual(&place, Arch::X64).make(&identity).unwrap().write(&folder).unwrap();
     let path = folder.join("driver.cat");
     let good = fs::read(&path).unwrap();
     for pinned in [Vec::new(), chains::pin(&chains::key("short.pem"), verify::Purpose::Kernel)] {
