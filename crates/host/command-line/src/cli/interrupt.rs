@@ -78,13 +78,13 @@ impl Partial {
             return Ok((make()?, Self(None)));
         }
         ENDS.store(false, Ordering::SeqCst);
-        let made = make().map(|made| {
-            let path = path(&made);
+        let created = make().map(|created| {
+            let path = path(&created);
             partial.extend(path.clone());
-            (made, Self(path))
+            (created, Self(path))
         });
         resume(&partial);
-        made
+        created
     }
 }
 

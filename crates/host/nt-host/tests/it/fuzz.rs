@@ -108,6 +108,31 @@ fn a_reproduction_is_a_command_that_has_the_same_finding() {
     }
 }
 
+/// The commands of the sample session in the documentation still have its findings, at its lines. Addresses and offsets differ.
+#[test]
+fn the_documented_session_is_that_of_the_driver() {
+    let page = fs::read_to_string("../../../docs/fuzzing.md").expect("the page");
+    let lines: Vec<&str> = page.lines().collect();
+    let mut count = 0;
+    for (finding, command) in lines.iter().zip(lines.iter().skip(1)) {
+        let Some(options) = command.strip_prefix("  nt-host run fuzz_bugs.sys ") else { continue };
+        let words: Vec<&str> = ["run"].into_iter().chain(options.split(' ')).collect();
+        let output = nt_host(&words, &driver(1));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let (what, place) = finding.split_once(" at image+").expect("a place");
+        let (rule, detail) = what.split_once(": ").expect("a rule");
+        let detail = detail.split(" [").next().unwrap_or_default();
+        let mut parts = detail.split("0x").map(|part| part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+        assert!(text.contains(rule) && parts.all(|part| text.contains(part)), "{finding}\n{text}");
+        let (function, line) = place.split_once(" (").expect("a line");
+        let function = function.split([' ', '+']).nth(1).unwrap_or_default();
+        let line = line.split(')').next().unwrap_or_default();
+        assert!(text.contains(function) && text.contains(&format!("/{line})")), "{finding}\n{text}");
+        count += 1;
+    }
+    assert_eq!(count, 4);
+}
+
 #[test]
 fn a_session_leaves_a_corpus_and_findings_with_their_reproductions() {
     let folder = c::temporary("fuzz-session");

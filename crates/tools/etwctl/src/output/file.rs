@@ -9,7 +9,7 @@ use etw_etl::NewFile;
 use crate::failure::Failure;
 
 /// Names standard output in an error, as errors of files name their path.
-pub(super) fn about_stdout(error: io::Error) -> io::Error {
+pub(super) fn about_stdout(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }
 
@@ -49,7 +49,7 @@ impl Output {
         match self {
             Self::Stdout(out) => {
                 let written = out.into_inner().map_err(io::IntoInnerError::into_error).and_then(Screen::finish);
-                Ok(written.map(drop).map_err(about_stdout)?)
+                Ok(written.map(drop).map_err(|error| about_stdout(&error))?)
             }
             Self::File(file, _partial) => Ok(file.finish()?),
         }
@@ -59,14 +59,14 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Stdout(out) => out.write(bytes).map_err(about_stdout),
+            Self::Stdout(out) => out.write(bytes).map_err(|error| about_stdout(&error)),
             Self::File(file, _) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Stdout(out) => out.flush().map_err(about_stdout),
+            Self::Stdout(out) => out.flush().map_err(|error| about_stdout(&error)),
             Self::File(file, _) => file.flush(),
         }
     }

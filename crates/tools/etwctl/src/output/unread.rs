@@ -27,7 +27,7 @@ impl<W: Write> Unread<W> {
                 self.is_closed = true;
                 Ok(dropped)
             }
-            result => result.map_err(about_stdout),
+            result => result.map_err(|error| about_stdout(&error)),
         }
     }
 }
