@@ -24,6 +24,7 @@ mod instruction;
 mod interrupt;
 mod notify;
 mod packet;
+mod power;
 mod security;
 mod shared_data;
 mod string;
@@ -95,6 +96,7 @@ pub(crate) use wdf::{
     WDFMEMORY_OFFSET,
 };
 
+pub(crate) use power::{PO_FX_COMPONENT, PO_FX_COMPONENT_V2, PO_FX_DEVICE, PO_FX_DEVICE_V2, PO_FX_DEVICE_V3};
 pub(crate) use wfp::{
     FWP_BYTE_BLOB, FWP_RANGE0, FWP_V4_ADDR_AND_MASK, FWP_V6_ADDR, FWP_VALUE0, FWPM_CALLOUT0, FWPM_FILTER_CONDITION0,
     FWPM_FILTER0, FWPM_PROVIDER0, FWPM_SESSION0, FWPM_SUBLAYER0, FWPS_CALLOUT, FWPS_CLASSIFY_OUT0,

@@ -13,7 +13,7 @@ use crate::exception::system_calls;
 use crate::filter;
 use crate::hid;
 use crate::image::{self, DRIVER, Leaving};
-use crate::kernel::io::{device, interrupt, modules, plug_play, registration, stack};
+use crate::kernel::io::{device, interrupt, modules, plug_play, power_framework, registration, stack};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
 use crate::kernel::sync::scheduler::Timer;
@@ -320,3 +320,4 @@ fn gone(resident: &Resident) {
     resident.mapped.withdraw();
     image::unloaded(resident.number, region);
 }
+        power_framework::forget();
