@@ -2,6 +2,7 @@
 //! environment variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`, or if `nt-host framework` keeps it.
 
 mod hardware;
+mod loader;
 mod rust;
 
 use std::fs;
