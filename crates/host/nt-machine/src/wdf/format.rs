@@ -83,7 +83,9 @@ functions! { pub(super) FUNCTIONS;
         place: GuestPtr<Handle>,
     ) -> Outcome {
         // A request can be created without a target.
-        target.non_null().map(|target| with_target(target, |_| ()));
+        if let Some(target) = target.non_null() {
+            with_target(target, |_| ());
+        }
         created(create(call, attributes, None, own()), place)
     }
 

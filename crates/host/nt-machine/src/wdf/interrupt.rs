@@ -335,7 +335,11 @@ pub(super) fn enable_all(device: Handle) -> Result<(), NtStatus> {
 /// Disables and disconnects the interrupts of a device that leaves its working state. Returns the last failure.
 pub(super) fn disable_all(device: Handle) -> Result<(), NtStatus> {
     let interrupts = with_device(device, |device| device.interrupts.clone());
-    interrupts.into_iter().rev().map(disable).filter(Result::is_err).last().unwrap_or(Ok(()))
+    let mut result = Ok(());
+    for interrupt in interrupts.into_iter().rev() {
+        result = disable(interrupt).and(result);
+    }
+    result
 }
 
 fn enable(handle: Handle) -> Result<(), NtStatus> {

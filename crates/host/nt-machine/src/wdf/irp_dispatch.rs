@@ -33,7 +33,9 @@ functions! { pub(super) FUNCTIONS;
         if !kind.has_code() && !matches!(kind, RequestKind::READ | RequestKind::WRITE) {
             return fail(NtStatus::InvalidParameter);
         }
-        driver.non_null().map(object::needs_driver);
+        if let Some(driver) = driver.non_null() {
+            object::needs_driver(driver);
+        }
         object::needs_place(callback);
         let (is_first, wdm) = with_device(device, |device| {
             device.dispatchers.push(Dispatcher { major, callback, context: context.address() });
