@@ -39,7 +39,7 @@ pub(super) fn compare(options: &Options) -> u8 {
             if options.json {
                 print(&format!("{}\n", json(options, framework, &differences)));
             } else {
-                print(&text(options, framework, &differences));
+                print_text(options, framework, &differences);
             }
             if differences.is_empty() { SUCCESS } else { FINDINGS }
         }
@@ -50,13 +50,13 @@ pub(super) fn compare(options: &Options) -> u8 {
     }
 }
 
-fn text(options: &Options, framework: &Path, differences: &[Difference]) -> String {
-    let mut text: String =
-        differences.iter().map(|difference| format!("{}\n", escaped(&difference.to_string()))).collect();
+fn print_text(options: &Options, framework: &Path, differences: &[Difference]) {
+    for difference in differences {
+        print(&format!("{}\n", escaped(&difference.to_string())));
+    }
     let (path, count) = (shown(&options.path), differences.len());
     let plural = if count == 1 { "" } else { "s" };
-    text += &format!("{path}: {count} difference{plural} between the imitation and {}\n", shown(framework));
-    text
+    print(&format!("{path}: {count} difference{plural} between the imitation and {}\n", shown(framework)));
 }
 
 /// Returns the differences for programs. `run` is the run that has the line, and `after` the line before it.
