@@ -15,7 +15,7 @@ fn interrupts_are_the_same() {
     let Some(framework) = original() else { return };
     for resources in RESOURCES {
         let has_interrupt = !resources.is_empty();
-        let builder = resources.iter().fold(driver("kmdf_hardware", 0), |builder, one| builder.resource(one.clone()));
+        let builder = resources.iter().fold(driver("kmdf_hardware", 0), |builder, one| builder.resource(*one));
         let found = builder.compare(&framework, |host| {
             host.load()?;
             let device = host.add_device()?;
