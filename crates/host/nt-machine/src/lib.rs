@@ -63,7 +63,8 @@ pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
-    DeviceId, FileId, FilePort, Guest, Guests, Loaded, Machine, RoutineInfo, Support, all_routines, can_fail, support,
+    DeviceId, FileId, FilePort, Guest, Guests, Loaded, Machine, Role, RoutineInfo, Support, all_routines, can_fail,
+    support,
 };
 pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use wfp::{Connection, Delivered, LayerVerdict, Packet, Passage, Verdict};

@@ -1,6 +1,6 @@
 /* A KMDF driver for a device with interrupts. It logs its resources. With BUG 2 or 3 it preprocesses IRPs, with BUG 4 it
    handles interrupts at passive level, with BUG 5 it creates its interrupt objects in EvtDevicePrepareHardware, and with
-   BUG 6 in the wrong places. */
+   BUG 6 in the wrong places. With BUG 7 the interrupt cannot be enabled, with BUG 8 it cannot be disabled. */
 
 #include "framework.h"
 
@@ -11,6 +11,13 @@
 #define REFUSED 0x222010 /* completed by the preprocess callback */
 #define COUNTED 0x222014 /* passed to the framework with a completion routine */
 #define DELETE_ 0x222018 /* deletes objects that only the framework may delete */
+
+#define INFO 0x22201C     /* logs what is known about the first interrupt */
+#define SYNC 0x222020
+#define ACQUIRE 0x222024 /* acquires and releases the interrupt lock */
+#define ENABLE 0x222028
+#define DISABLE 0x22202C
+#define POLICY 0x222030 /* sets policies that do not exist */
 
 #define STATUS_ACCESS_DENIED_ ((NTSTATUS)0xC0000022)
 
@@ -31,7 +38,7 @@ static VOID NTAPI TimerDpc(PKDPC Unused, PVOID Context, PVOID One, PVOID Two)
 static VOID NTAPI Work(WDFINTERRUPT Interrupt, WDFOBJECT Device)
 {
     (void)Device;
-    /* Waits until the service routine has released the lock. A thread that holds it could not acquire it again. */
+    /* Waits for the service routine to release the lock. A thread that holds it could not acquire it again. */
     WDF(WDFINTERRUPTACQUIRELOCK, WdfInterruptAcquireLock, Interrupt);
     WDF(WDFINTERRUPTRELEASELOCK, WdfInterruptReleaseLock, Interrupt);
     LOG("work item, irql %u, lock %d\n", Irql(),
@@ -77,14 +84,14 @@ static NTSTATUS NTAPI Enable(WDFINTERRUPT Interrupt, WDFDEVICE Device)
 {
     (void)Device;
     LOG("enable %u, irql %u\n", Interrupt == Interrupts[1], Irql());
-    return 0;
+    return BUG == 7 ? STATUS_UNSUCCESSFUL_ : 0;
 }
 
 static NTSTATUS NTAPI Disable(WDFINTERRUPT Interrupt, WDFDEVICE Device)
 {
     (void)Device;
     LOG("disable %u, irql %u\n", Interrupt == Interrupts[1], Irql());
-    return 0;
+    return BUG == 8 ? STATUS_UNSUCCESSFUL_ : 0;
 }
 
 static BOOLEAN NTAPI Synchronized(WDFINTERRUPT Interrupt, WDFCONTEXT Context)
@@ -112,7 +119,7 @@ static VOID Initialize(WDF_INTERRUPT_CONFIG *Config)
     *Config = config;
 }
 
-#if BUG >= 5
+#if BUG == 5 || BUG == 6
 static WDFCMRESLIST RawList, TranslatedList;
 
 static VOID NTAPI Cleanup(WDFOBJECT Object)
@@ -218,6 +225,33 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         WDF(WDFINTERRUPTGETINFO, WdfInterruptGetInfo, Interrupts[0], &info);
         LOG("vector %x, irql %u, message %u\n", info.Vector, info.Irql, info.MessageSignaled);
         break;
+    case INFO:
+        WDF(WDFINTERRUPTGETINFO, WdfInterruptGetInfo, Interrupts[0], &info);
+        LOG("info: processors %x, number %u, vector %x, irql %u, mode %u, polarity %u, message %u, share %u, object %d\n",
+            (ULONG)info.TargetProcessorSet, info.MessageNumber, info.Vector, info.Irql, info.Mode, info.Polarity,
+            info.MessageSignaled, info.ShareDisposition,
+            WDF(WDFINTERRUPTWDMGETINTERRUPT, WdfInterruptWdmGetInterrupt, Interrupts[0]) != NULL);
+        WDF(WDFINTERRUPTGETINFO, WdfInterruptGetInfo, Interrupts[1], &info);
+        LOG("info: processors %x, number %u, vector %x\n", (ULONG)info.TargetProcessorSet, info.MessageNumber, info.Vector);
+        break;
+    case SYNC:
+        WDF(WDFINTERRUPTSYNCHRONIZE, WdfInterruptSynchronize, Interrupts[0], Synchronized, (WDFCONTEXT)6);
+        break;
+    case ACQUIRE:
+        WDF(WDFINTERRUPTACQUIRELOCK, WdfInterruptAcquireLock, Interrupts[0]);
+        LOG("acquired, irql %u\n", Irql());
+        WDF(WDFINTERRUPTRELEASELOCK, WdfInterruptReleaseLock, Interrupts[0]);
+        break;
+    case ENABLE:
+        WDF(WDFINTERRUPTENABLE, WdfInterruptEnable, Interrupts[0]);
+        break;
+    case DISABLE:
+        WDF(WDFINTERRUPTDISABLE, WdfInterruptDisable, Interrupts[0]);
+        break;
+    case POLICY:
+        WDF(WDFINTERRUPTSETPOLICY, WdfInterruptSetPolicy, Interrupts[0], 9, WdfIrqPriorityNormal, 1);
+        WDF(WDFINTERRUPTSETPOLICY, WdfInterruptSetPolicy, Interrupts[0], WdfIrqPolicyMachineDefault, 0, 1);
+        break;
     case TWICE:
         WDF(WDFINTERRUPTDISABLE, WdfInterruptDisable, Interrupts[0]);
         WDF(WDFINTERRUPTENABLE, WdfInterruptEnable, Interrupts[0]);
@@ -300,7 +334,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     power.EvtDevicePrepareHardware = Prepare;
     power.EvtDeviceD0Entry = D0Entry;
     power.EvtDeviceD0Exit = D0Exit;
-#if BUG >= 5
+#if BUG == 5 || BUG == 6
     power.EvtDeviceReleaseHardware = Release;
 #endif
     WDF(WDFDEVICEINITSETPNPPOWEREVENTCALLBACKS, WdfDeviceInitSetPnpPowerEventCallbacks, Init, &power);
@@ -323,7 +357,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     config.InterruptRaw = config.InterruptTranslated = (PVOID)&config;
     LOG("too early %x\n", WDF(WDFINTERRUPTCREATE, WdfInterruptCreate, device, &config, NULL, &Interrupts[0]));
 #endif
-    for (int i = 0; i < 2 && BUG < 5; i++) {
+    for (int i = 0; i < 2 && BUG != 5 && BUG != 6; i++) {
         status = WDF(WDFINTERRUPTCREATE, WdfInterruptCreate, device, &config, NULL, &Interrupts[i]);
         if (status < 0) {
             return status;

@@ -1,5 +1,5 @@
 /* A driver that exports routines and a variable, and has a device. BUG 1 leaks memory on its own, BUG 2 does not start, BUG 3
-   is a newer version that no longer exports LibraryHandle. */
+   is a newer version that no longer exports LibraryHandle, BUG 4 is an export driver, BUG 5 one that does not start. */
 #define LIBRARY
 #include "library.h"
 
@@ -57,6 +57,21 @@ static NTSTATUS Control(PDEVICE_OBJECT Device, PIRP Irp)
     ExFreePoolWithTag(memory, 'gnrW'); /* mark tag */
     return Finish(Irp, 0, 0);
 }
+
+#if BUG >= 4
+/* Windows calls these two in place of DriverEntry and the unload routine, if another image imports from this one. */
+__declspec(dllexport) NTSTATUS DllInitialize(PUNICODE_STRING Path)
+{
+    LOG("library: initialize %wZ\n", Path);
+    return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0;
+}
+
+__declspec(dllexport) NTSTATUS DllUnload(void)
+{
+    LOG("library: free\n");
+    return 0;
+}
+#endif
 
 static void Unload(PDRIVER_OBJECT Driver)
 {

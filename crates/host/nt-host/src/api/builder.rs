@@ -7,13 +7,13 @@ use std::time::Duration;
 use etw_types::NtStatus;
 use nt_machine::{
     BeforeEntry, Below, Callbacks, Config, Coverage, Failure, GapKind, Guests, ImportName, Layout, RegistryKey,
-    RegistryValue, Resource, Time, all_routines, can_fail, notes,
+    RegistryValue, Resource, Role, Time, all_routines, can_fail, notes,
 };
 use windows_releases::first_with_routine;
 
 use super::NtHost;
 use super::coverage;
-use super::frameworks::framework_file;
+use super::frameworks::{self, framework_file};
 use super::images::{self, ImageFiles};
 use super::target::Target;
 use super::volume_files;
@@ -482,23 +482,33 @@ impl Builder {
         coverage_file.as_deref().map(coverage::check).transpose()?;
         let mut files = Vec::new();
         let mut others = Vec::new();
+        let mut refusal = None;
         let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
         if let Some(path) = self.framework.clone().or_else(|| environment().map(PathBuf::from)) {
-            let (file, _, guest) = images::read(&framework_file(&path)?)?;
+            let framework = framework_file(&path)?;
+            let (file, _, guest) = images::read(&framework)?;
             files.push(file);
-            others.push(guest.framework());
+            if let Some(loader) = frameworks::loader_file(&path)? {
+                let (file, _, loader) = images::read(&loader)?;
+                files.push(file);
+                others.push(loader.with_role(Role::Loader));
+                self.config.registry.push(frameworks::service_value(&guest));
+                refusal = frameworks::refusal(&framework, image.framework);
+            }
+            others.push(guest.with_role(Role::Framework));
         }
         for path in &self.with {
             let (file, _, guest) = images::read(path)?;
             files.push(file);
             others.push(guest);
         }
-        let guests = Guests::new(guest, others).map_err(Error::Usage)?;
+        let guests = Guests::new(guest, others).map_err(Error::Usage)?.refused_by_loader(refusal);
         // In the order in which they are loaded.
         files.sort_by_key(|file| guests.others().iter().position(|guest| guest.name == file.name));
         files.insert(0, driver);
-        let framework = (1..).zip(guests.others()).find(|(_, guest)| guest.is_framework).map(|(number, _)| number);
-        let images = Arc::new(ImageFiles { files, framework });
+        let numbered = (1..).zip(guests.others());
+        let frameworks = numbered.filter(|(_, guest)| guest.role != Role::Driver).map(|(number, _)| number).collect();
+        let images = Arc::new(ImageFiles { files, frameworks });
         Ok(Target { guests, config: self.config, images, notes, allowed: self.allowed, coverage_file })
     }
 }

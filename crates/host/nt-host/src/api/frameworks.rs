@@ -3,12 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nt_machine::{Guest, RegistryKey, RegistryValue};
+use pe_image::framework::Client;
 use pe_image::{Image, Imported, ResourceType, resources};
+use windows_releases::Kmdf;
 
 use crate::Error;
 
-/// The file of Microsoft's framework, as Windows names it.
+/// The files of Microsoft's framework and of its loader, as Windows names them.
 const FRAMEWORK: &str = "Wdf01000.sys";
+const LOADER: &str = "WdfLdr.sys";
+/// Where the loader looks up the service of a framework.
+const VERSIONS: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Wdf\Kmdf\KmdfLibrary\Versions\1";
 /// `RT_VERSION`, and the signature of `VS_FIXEDFILEINFO`.
 const VERSION: ResourceType = ResourceType::Id(16);
 const FIXED_INFO: [u8; 4] = 0xFEEF_04BD_u32.to_le_bytes();
@@ -121,18 +127,46 @@ pub(super) fn framework_file(path: &Path) -> Result<PathBuf, Error> {
             None => Ok(path.to_owned()),
         };
     }
-    let unreadable = |error| Error::File(path.to_owned(), error);
-    for entry in fs::read_dir(path).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        if entry.file_name().eq_ignore_ascii_case(FRAMEWORK) {
-            return Ok(entry.path());
-        }
+    if let Some(file) = find_in(path, FRAMEWORK)? {
+        return Ok(file);
     }
     let reason = format!(
         "there is no {FRAMEWORK} in {}: copy it from C:\\Windows\\System32\\drivers of a Windows machine",
         path.display()
     );
     Err(Error::Usage(reason))
+}
+
+/// Returns the framework's loader, if it is in the folder that was given for the framework.
+pub(super) fn loader_file(path: &Path) -> Result<Option<PathBuf>, Error> {
+    if path.is_dir() { find_in(path, LOADER) } else { Ok(None) }
+}
+
+/// Returns the registry value from which the loader learns the service of the framework, as its installer sets it.
+pub(super) fn service_value(framework: &Guest) -> (RegistryKey, String, RegistryValue) {
+    let service = RegistryValue::Text(framework.service().to_owned());
+    (RegistryKey::Path(VERSIONS.to_owned()), "Service".to_owned(), service)
+}
+
+/// Returns why a framework does not bind a driver, if so. `client` is what the driver's image requires.
+/// The loader itself returns only a status.
+pub(super) fn refusal(framework: &Path, client: Option<Client>) -> Option<String> {
+    let (client, (_, minor)) = (client?, number(&version_of(framework).ok()?)?);
+    let version = Kmdf::RELEASED.into_iter().find(|known| known.minor == u32::from(minor))?;
+    let refused = version.bind(client).err()?;
+    Some(refused.explain_for(client, version, &framework.file_name()?.to_string_lossy()))
+}
+
+/// Returns the file with this name, in any case, in a folder.
+fn find_in(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
+    let unreadable = |error| Error::File(dir.to_owned(), error);
+    for entry in fs::read_dir(dir).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_name().eq_ignore_ascii_case(name) {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the numbers of a version such as `1.33`, or `None` for other text.

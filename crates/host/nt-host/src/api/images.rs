@@ -35,8 +35,8 @@ pub(super) fn read(path: &Path) -> Result<(ImageFile, Image, Guest), Error> {
 /// The images of a run. The first one is the driver under test; the others are in the order in which they are loaded.
 pub(crate) struct ImageFiles {
     pub(crate) files: Vec<ImageFile>,
-    /// The number of the framework, if it is one of them.
-    pub(crate) framework: Option<u32>,
+    /// The numbers of the framework and its loader, if they are among them.
+    pub(crate) frameworks: Vec<u32>,
 }
 
 impl ImageFiles {
@@ -56,7 +56,7 @@ impl ImageFiles {
     /// cannot complete, is about its client, also if the framework notices it later.
     pub(crate) fn blamed(&self, record: &Record) -> u32 {
         let is_client = matches!(record.rule(), Rule::BugCheck | Rule::Hang | Rule::RequestNever);
-        if is_client && self.framework == Some(record.image()) { 0 } else { record.image() }
+        if is_client && self.frameworks.contains(&record.image()) { 0 } else { record.image() }
     }
 
     /// Returns the place of an address in an image. `bases` are the addresses of the images.

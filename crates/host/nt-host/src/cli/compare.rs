@@ -1,11 +1,16 @@
 //! `nt-host compare`: runs the driver on the imitated framework and on another one, and prints where they differ.
 
+use std::path::Path;
+
 use command_line::exit::{FINDINGS, SUCCESS, USAGE};
 use command_line::{error, escaped, print, shown};
+use serde_json::{Value, json};
 
 use super::args::Options;
+use super::json::SCHEMA;
 use super::progress::{Progress, Sent};
 use super::run::{builder, drive};
+use crate::Difference;
 
 pub(super) fn compare(options: &Options) -> u8 {
     let Some(framework) = &options.framework else {
@@ -31,12 +36,11 @@ pub(super) fn compare(options: &Options) -> u8 {
     });
     match differences {
         Ok(differences) => {
-            for difference in &differences {
-                print(&format!("{}\n", escaped(&difference.to_string())));
+            if options.json {
+                print(&format!("{}\n", json(options, framework, &differences)));
+            } else {
+                print_text(options, framework, &differences);
             }
-            let (path, count) = (shown(&options.path), differences.len());
-            let plural = if count == 1 { "" } else { "s" };
-            print(&format!("{path}: {count} difference{plural} between the imitation and {}\n", shown(framework)));
             if differences.is_empty() { SUCCESS } else { FINDINGS }
         }
         Err(reason) => {
@@ -44,4 +48,28 @@ pub(super) fn compare(options: &Options) -> u8 {
             USAGE
         }
     }
+}
+
+fn print_text(options: &Options, framework: &Path, differences: &[Difference]) {
+    for difference in differences {
+        print(&format!("{}\n", escaped(&difference.to_string())));
+    }
+    let (path, count) = (shown(&options.path), differences.len());
+    let plural = if count == 1 { "" } else { "s" };
+    print(&format!("{path}: {count} difference{plural} between the imitation and {}\n", shown(framework)));
+}
+
+/// Returns the differences for programs. `run` is the run that has the line, and `after` the line before it.
+fn json(options: &Options, framework: &Path, differences: &[Difference]) -> Value {
+    let difference = |difference: &Difference| {
+        let run = if difference.is_original { "framework" } else { "imitation" };
+        let Difference { aspect, line, after, .. } = difference;
+        json!({ "aspect": aspect, "run": run, "line": line, "after": after })
+    };
+    json!({
+        "schema_version": SCHEMA,
+        "driver": options.path.display().to_string(),
+        "framework": framework.display().to_string(),
+        "differences": differences.iter().map(difference).collect::<Vec<_>>(),
+    })
 }

@@ -6,13 +6,19 @@ use crate::common::c::{FRAMEWORK, Log, build, framework, plain};
 use etw_types::NtStatus;
 use nt_host::{Builder, Device, Error, GapKind, NtHost, Resource, Rule};
 
-const LOCK: u32 = 0x0022_2000;
-const TWICE: u32 = 0x0022_2004;
+pub(crate) const LOCK: u32 = 0x0022_2000;
+pub(crate) const TWICE: u32 = 0x0022_2004;
 const KEEP: u32 = 0x0022_2008;
 const PACKET: u32 = 0x0022_200C;
 const REFUSED: u32 = 0x0022_2010;
 const COUNTED: u32 = 0x0022_2014;
 const DELETE: u32 = 0x0022_2018;
+pub(crate) const INFO: u32 = 0x0022_201C;
+pub(crate) const SYNC: u32 = 0x0022_2020;
+pub(crate) const ACQUIRE: u32 = 0x0022_2024;
+pub(crate) const ENABLE: u32 = 0x0022_2028;
+pub(crate) const DISABLE: u32 = 0x0022_202C;
+const POLICY: u32 = 0x0022_2030;
 
 fn start(builder: Builder) -> (NtHost, Device, Log) {
     let host = builder.start().expect("DriverEntry");
@@ -104,7 +110,7 @@ fn a_passive_level_interrupt_runs_its_routine_at_passive_level_and_then_its_work
         "locked, irql 0",
         "synchronised, irql 0, context 6",
         "synchronised: 1, irql 0",
-        "vector 90, irql 9, message 0",
+        "vector 90, irql 0, message 0",
     ];
     assert_eq!(log.lines(&host), expected);
     device.remove().expect("removal");
@@ -117,9 +123,10 @@ fn interrupt_objects_for_descriptors_have_these_interrupts_and_end_with_the_hard
     let (host, device, mut log) = start(with_bug("kmdf_hardware", 5).resource(Resource::MessageInterrupts(2)));
     assert_eq!(log.lines(&host)[3..], ["created 0", "created 0", "d0 entry", "enable 0, irql 9", "enable 1, irql 9"]);
     assert_eq!(interrupt(&device, 1), Ok(true));
-    assert_eq!(log.lines(&host)[0], "isr 0, message 1, irql 9");
+    // The number is that of the object, as in `FxInterrupt::Initialize`, and not that of the message.
+    assert_eq!(log.lines(&host)[0], "isr 0, message 0, irql 9");
     assert_eq!(interrupt(&device, 0), Ok(true));
-    assert_eq!(log.lines(&host)[0], "isr 1, message 0, irql 9");
+    assert_eq!(log.lines(&host)[0], "isr 1, message 1, irql 9");
     device.remove().expect("removal");
     let expected = ["disable 1, irql 9", "disable 0, irql 9", "d0 exit", "release", "cleanup of 0", "cleanup of 1"];
     assert_eq!(log.lines(&host), expected);
@@ -141,6 +148,70 @@ fn a_driver_cannot_delete_an_object_that_only_the_framework_deletes() {
     let expected =
         ["interrupt", "queue"].map(|kind| format!("deletes an object that only the framework deletes: {kind}"));
     assert_eq!(found, expected.each_ref().map(|what| (Rule::FrameworkMisuse, Some("WdfObjectDelete"), &**what)));
+}
+
+/// What the driver may not do with the interrupt follows `shared/irphandlers/pnp/interruptobject.cpp` and `fxinterruptapi.cpp` of
+/// Microsoft's published sources. Without an interrupt there is no lock, and `WdfInterruptSynchronize` reads through NULL.
+#[test]
+fn an_interrupt_that_is_not_connected_has_no_lock() {
+    let (host, device, mut log) = start(framework("kmdf_hardware"));
+    log.lines(&host);
+    for code in [INFO, ENABLE, DISABLE, ACQUIRE] {
+        device.ioctl(code, &[], 0).expect("a reply");
+    }
+    let first = "info: processors 0, number 0, vector 0, irql 0, mode 0, polarity 0, message 0, share 0, object 0";
+    let expected = [first, "info: processors 0, number 1, vector 0", "acquired, irql 0"];
+    assert_eq!(log.lines(&host), expected);
+    assert_eq!(interrupt(&device, 0), Err(NtStatus::NotFound));
+    let Err(Error::Stopped(report)) = device.ioctl(SYNC, &[], 0) else { panic!("a lock") };
+    let found: Vec<_> = report.findings().iter().map(|finding| (finding.rule, finding.routine.as_deref())).collect();
+    let expected = [
+        (Rule::FrameworkMisuse, Some("WdfInterruptAcquireLock")),
+        (Rule::FrameworkMisuse, Some("WdfInterruptReleaseLock")),
+        (Rule::AccessViolation, Some("WdfInterruptSynchronize")),
+    ];
+    assert_eq!(found, expected, "{report:#?}");
+}
+
+#[test]
+fn an_interrupt_that_the_driver_disables_stays_disconnected_until_the_driver_enables_it() {
+    let builder = framework("kmdf_hardware").resource(Resource::LineInterrupt).allow(GapKind::NotReached);
+    let (host, device, mut log) = start(builder);
+    log.lines(&host);
+    device.ioctl(DISABLE, &[], 0).expect("a reply");
+    device.sleep().expect("sleep");
+    device.wake().expect("waking up");
+    assert_eq!(log.lines(&host), ["disable 0, irql 9", "d0 exit", "d0 entry"]);
+    assert_eq!(interrupt(&device, 0), Err(NtStatus::NotFound));
+    for code in [ENABLE, ENABLE, POLICY] {
+        device.ioctl(code, &[], 0).expect("a reply");
+    }
+    assert_eq!(log.lines(&host), ["enable 0, irql 9"]);
+    assert_eq!(interrupt(&device, 0), Ok(true));
+    let report = host.unload().expect("unload");
+    let found: Vec<_> = report.findings().iter().map(|finding| (finding.rule, finding.routine.as_deref())).collect();
+    let policy = (Rule::BadArgument, Some("WdfInterruptSetPolicy"));
+    assert_eq!(found, [(Rule::FrameworkMisuse, Some("WdfInterruptEnable")), policy, policy]);
+}
+
+#[test]
+fn a_device_whose_interrupt_cannot_be_enabled_or_disabled_fails() {
+    let builder = with_bug("kmdf_hardware", 7).resource(Resource::LineInterrupt).allow(GapKind::NotStarted);
+    let host = builder.start().expect("DriverEntry");
+    let mut log = Log::default();
+    match host.add_device() {
+        Err(Error::Status(status)) => assert_eq!(status, NtStatus::DevicePowerFailure),
+        other => panic!("{other:?}"),
+    }
+    // It was not enabled, so it is not disabled.
+    assert_eq!(log.lines(&host)[2..], ["d0 entry", "enable 0, irql 9", "d0 exit"]);
+    host.unload().expect("unload").assert_clean();
+    let (host, device, mut log) = start(with_bug("kmdf_hardware", 8).resource(Resource::LineInterrupt));
+    device.sleep().expect("sleep");
+    assert_eq!(log.lines(&host)[4..], ["disable 0, irql 9", "d0 exit"]);
+    let report = host.unload().expect("unload");
+    let gaps: Vec<_> = report.gaps().iter().map(|gap| (gap.kind, &*gap.detail)).collect();
+    assert_eq!(gaps, [(GapKind::NotStarted, "EvtInterruptDisable returned 0xC0000001 STATUS_UNSUCCESSFUL")]);
 }
 
 #[test]

@@ -79,6 +79,24 @@ fn imports_lead_to_the_exports_of_another_image_and_unload_is_in_reverse_order()
     host.unload().expect("unload").assert_clean();
 }
 
+/// Windows does not call the `DriverEntry` of an image that it loads only because others import from it.
+#[test]
+fn an_export_driver_is_initialized_and_unloaded_by_its_own_routines() {
+    let host = NtHost::builder().driver(user()).with(in_place_of_library(4)).start().expect("DriverEntry");
+    let device = host.add_device().expect("its device");
+    let reply = device.ioctl(ADD, &5_u32.to_le_bytes(), 4).expect("a reply");
+    assert_eq!(reply.output, 111_u32.to_le_bytes());
+    let report = host.unload().expect("unload");
+    report.assert_clean();
+    let lines: Vec<&str> = report.output().lines().collect();
+    let path = r"library: initialize \Registry\Machine\System\CurrentControlSet\Services\c_library_0";
+    assert_eq!(lines, [path, "user: entry, version 7", "user: unload", "library: free"]);
+    // No image imports from it: it is a driver like any other.
+    let alone = NtHost::builder().driver(client_image(0)).framework(small_framework(0)).with(library(4));
+    let report = alone.start().expect("DriverEntry").unload().expect("unload");
+    assert!(report.output().contains("library: entry ") && report.output().contains("library: unload"));
+}
+
 #[test]
 fn a_missing_export_and_an_image_that_does_not_start_refuse_the_driver_with_a_reason() {
     let refused = |builder: Builder| match builder.start() {
@@ -91,6 +109,8 @@ fn a_missing_export_and_an_image_that_does_not_start_refuse_the_driver_with_a_re
     let (status, reason) = refused(NtHost::builder().driver(user()).with(in_place_of_library(2)));
     assert_eq!(status, NtStatus::Unsuccessful);
     assert_eq!(reason, "DriverEntry of c_library_0.sys returned 0xC0000001 STATUS_UNSUCCESSFUL");
+    let (_, reason) = refused(NtHost::builder().driver(user()).with(in_place_of_library(5)));
+    assert_eq!(reason, "DllInitialize of c_library_0.sys returned 0xC0000001 STATUS_UNSUCCESSFUL");
     // Without the library, a call of the import ends the run and names the option.
     let error = NtHost::builder().driver(user()).start().and_then(|host| {
         let device = host.add_device()?;
@@ -198,6 +218,47 @@ fn a_framework_of_its_own_binds_the_driver_and_its_class_extension() {
     assert_eq!(lines, expected);
 }
 
+/// A folder with a framework and a loader of its own.
+fn with_loader(bug: u32) -> PathBuf {
+    let folder = temporary(&format!("loader-{bug}-{:?}", std::thread::current().id()));
+    let loader = build("small_loader", bug, "DriverEntry", &["ntoskrnl"]);
+    fs::copy(small_framework(0), folder.join("wdf01000.sys")).expect("a copy");
+    fs::copy(loader, folder.join("WDFLDR.sys")).expect("a copy");
+    folder
+}
+
+/// Its exports take the place of nt-host's own routines.
+#[test]
+fn a_loader_beside_the_framework_binds_the_driver() {
+    let host = client(0).framework(with_loader(0)).start().expect("DriverEntry");
+    let report = host.unload().expect("unload");
+    report.assert_clean();
+    let lines: Vec<&str> = report.output().lines().collect();
+    let expected = [
+        "loader: initialize",
+        "loader: service wdf01000",
+        "framework: entry, diagnostics 00000000 1",
+        r"loader: library \Registry\Machine\System\CurrentControlSet\Services\wdf01000, \Device\Small",
+        "framework: commission",
+        r"framework: client \Registry\Machine\System\CurrentControlSet\Services\c_small_client_0, \Driver\c_small_client_0",
+        "framework: class Small, globals 1",
+        "client: class 00000000",
+        "client: 42 63",
+        "framework: class Small gone",
+        "framework: client gone",
+        "framework: decommission, 0 clients",
+        "framework: unload",
+        "loader: free",
+    ];
+    assert_eq!(lines, expected);
+    let folder = with_loader(1);
+    let refused = client(0).framework(&folder).start().expect_err("no export").to_string();
+    assert!(refused.contains("imports WdfRegisterLibrary from WDFLDR.sys, which does not export it"), "{refused}");
+    // The file alone is used with nt-host's loader.
+    let host = client(0).framework(folder.join("wdf01000.sys")).start().expect("DriverEntry");
+    assert!(host.unload().expect("unload").output().starts_with("framework: entry, diagnostics c0000034 0\n"));
+}
+
 #[test]
 fn callbacks_have_the_irql_at_which_a_framework_of_its_own_makes_them() {
     for (bug, irql) in [(0, 0), (2, 2)] {
@@ -296,6 +357,13 @@ fn the_command_compares_frameworks_and_ends_with_3_if_they_differ() {
         text.contains("callbacks, only the framework: Called at IRQL 0 (after: DriverEntry at IRQL 0)\n"),
         "{text}"
     );
+    let (code, text) = compare(&["--framework".as_ref(), framework.as_os_str(), "--json".as_ref()]);
+    assert_eq!(code, Some(3), "{text}");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let called = serde_json::json!({
+        "aspect": "callbacks", "run": "framework", "line": "Called at IRQL 0", "after": "DriverEntry at IRQL 0",
+    });
+    assert!(value["differences"].as_array().expect("a list").contains(&called), "{text}");
     let (code, text) = compare(&[]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("compare needs a framework: add --framework"), "{text}");

@@ -36,6 +36,7 @@ mod notify;
 mod original;
 mod pci;
 mod places;
+mod power_framework;
 mod protection;
 mod queues;
 mod registers;

@@ -152,6 +152,8 @@ pub(crate) struct Kernel {
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
     pub(crate) interrupts: Mutex<io::interrupt::Interrupts>,
     pub(crate) pci: Mutex<pci::Space>,
+    /// The devices that are registered with the power framework.
+    pub(crate) power: Mutex<Vec<io::power_framework::Managed>>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
@@ -245,6 +247,7 @@ impl Kernel {
             tables: Mutex::default(),
             interfaces: Mutex::default(),
             interrupts: Mutex::default(),
+            power: Mutex::default(),
             pci: Mutex::new(pci::Space::new(config.pci.as_ref())),
             registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),

@@ -126,6 +126,16 @@ layout! {
         Padding3: [u8; 7],
     }
 
+    WDF_INTERRUPT_EXTENDED_POLICY: 32 {
+        Size: u32,
+        Policy: i32,
+        Priority: i32,
+        Padding: u32,
+        Mask: u64,
+        Group: u16,
+        Reserved: [u16; 3],
+    }
+
     WDF_INTERRUPT_INFO: 64 {
         Size: u32,
         Padding1: u32,

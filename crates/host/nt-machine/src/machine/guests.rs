@@ -4,6 +4,9 @@ use pe_image::Layout;
 
 use crate::image::{DRIVER, MOST_IMAGES};
 
+/// The entry point of an export driver.
+pub(crate) const INITIALIZE: &str = "DllInitialize";
+
 /// An image of a run.
 #[derive(Clone, Debug)]
 pub struct Guest {
@@ -11,23 +14,35 @@ pub struct Guest {
     pub name: String,
     /// What is mapped, and where.
     pub layout: Layout,
-    /// Whether it must register as the framework.
-    pub is_framework: bool,
+    /// What it is for the driver under test.
+    pub role: Role,
     /// The number of the image in reports.
     pub(crate) number: u32,
 }
 
+/// What an image is for the driver under test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// The driver itself, or an image that it needs.
+    #[default]
+    Driver,
+    /// The framework: it must call `WdfRegisterLibrary`.
+    Framework,
+    /// The framework's loader: `WDFLDR.SYS`, in place of the one in this crate.
+    Loader,
+}
+
 impl Guest {
-    /// Describes an image that is not a framework.
+    /// Describes an image that belongs to no framework.
     #[must_use]
     pub fn new(name: impl Into<String>, layout: Layout) -> Self {
-        Self { name: name.into(), layout, is_framework: false, number: DRIVER }
+        Self { name: name.into(), layout, role: Role::Driver, number: DRIVER }
     }
 
-    /// Marks the image as the framework: it must call `WdfRegisterLibrary`.
+    /// Changes what the image is for the driver under test.
     #[must_use]
-    pub fn framework(self) -> Self {
-        Self { is_framework: true, ..self }
+    pub fn with_role(self, role: Role) -> Self {
+        Self { role, ..self }
     }
 
     /// Returns the name of its service: the file name without the extension.
@@ -51,6 +66,8 @@ impl Guest {
 pub struct Guests {
     driver: Guest,
     others: Vec<Guest>,
+    /// Why the framework does not bind the driver, if a guest is its loader: that one returns only a status.
+    refusal: Option<String>,
 }
 
 impl Guests {
@@ -88,7 +105,30 @@ impl Guests {
         for (number, guest) in (1..).zip(&mut others) {
             guest.number = number;
         }
-        Ok(Self { driver, others })
+        Ok(Self { driver, others, refusal: None })
+    }
+
+    /// Sets the reason that is reported if `DriverEntry` fails and the framework's loader is a guest.
+    #[must_use]
+    pub fn refused_by_loader(self, refusal: Option<String>) -> Self {
+        Self { refusal, ..self }
+    }
+
+    /// Returns why a framework whose loader is a guest does not bind the driver.
+    pub(crate) fn refusal(&self) -> Option<&String> {
+        self.refusal.as_ref().filter(|_| self.has_loader())
+    }
+
+    /// Returns whether Windows loads an image as an export driver: others import from it, and it exports `DllInitialize`,
+    /// which Windows then calls in place of `DriverEntry`.
+    pub(crate) fn is_library(&self, guest: &Guest) -> bool {
+        let is_imported = self.others.iter().chain([&self.driver]).any(|other| other.imports_from(guest));
+        is_imported && guest.number != DRIVER && guest.layout.exports.iter().any(|(name, _)| name == INITIALIZE)
+    }
+
+    /// Returns whether a guest is the framework's loader.
+    pub(crate) fn has_loader(&self) -> bool {
+        self.others.iter().any(|guest| guest.role == Role::Loader)
     }
 
     /// Returns the driver under test.

@@ -4,7 +4,7 @@ use std::io as std_io;
 
 use etw_types::NtStatus;
 
-use super::guests::{Guest, Guests};
+use super::guests::{Guest, Guests, INITIALIZE, Role};
 use super::{Machine, parts, plug};
 use crate::cng;
 use crate::config::BeforeEntry;
@@ -13,7 +13,7 @@ use crate::exception::system_calls;
 use crate::filter;
 use crate::hid;
 use crate::image::{self, DRIVER, Leaving};
-use crate::kernel::io::{device, interrupt, modules, plug_play, registration, stack};
+use crate::kernel::io::{device, interrupt, modules, plug_play, power_framework, registration, stack};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
 use crate::kernel::sync::scheduler::Timer;
@@ -39,6 +39,8 @@ pub(super) struct Resident {
     mapped: Mapped,
     driver: GuestPtr<DRIVER_OBJECT>,
     exports: Vec<(String, u32)>,
+    /// It was loaded as an export driver: it is unloaded with `DllUnload`.
+    is_library: bool,
 }
 
 impl Resident {
@@ -135,12 +137,15 @@ fn load_all(guests: &Guests) -> std_io::Result<Loaded> {
         if let Some((status, reason)) = refused(guest) {
             return Ok(Loaded::Refused(status, reason));
         }
-        let status = load(guest)?;
+        let is_library = guests.is_library(guest);
+        let status = load(guest, is_library)?;
         if !status.is_success() {
-            let reason = format!("DriverEntry of {} returned {status}", guest.name);
+            let entry = if is_library { INITIALIZE } else { "DriverEntry" };
+            let reason = format!("{entry} of {} returned {status}", guest.name);
             return Ok(Loaded::Refused(status, reason));
         }
-        if guest.is_framework && !wdf::has_library() {
+        // A loader that is a guest does not say whether a framework has registered.
+        if guest.role == Role::Framework && !guests.has_loader() && !wdf::has_library() {
             let reason = format!("{} is not a framework: its DriverEntry did not call WdfRegisterLibrary", guest.name);
             return Ok(Loaded::Refused(NtStatus::InvalidImageFormat, reason));
         }
@@ -149,14 +154,18 @@ fn load_all(guests: &Guests) -> std_io::Result<Loaded> {
     if let Some((status, reason)) = refused(driver) {
         return Ok(Loaded::Refused(status, reason));
     }
-    let status = load(driver)?;
+    if guests.has_loader() {
+        verify::framework_bound();
+    }
+    let status = load(driver, false)?;
     // A framework that is too old refuses the driver while the driver's entry point runs.
-    let refusal = lock(&kernel().refusal).take().filter(|_| !status.is_success());
+    let refusal = lock(&kernel().refusal).take().or_else(|| guests.refusal().cloned());
+    let refusal = refusal.filter(|_| !status.is_success());
     Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
 }
 
-/// Maps an image and calls its entry point. Returns the status of the entry point.
-fn load(guest: &Guest) -> std_io::Result<NtStatus> {
+/// Maps an image and calls its entry point, `DllInitialize` if it is loaded as an export driver. Returns the status.
+fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
     let (number, layout) = (guest.number, &guest.layout);
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
     let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;
@@ -189,11 +198,15 @@ fn load(guest: &Guest) -> std_io::Result<NtStatus> {
             function(region.base);
         }
     }
-    let resident =
-        Resident { number, name: guest.name.clone(), mapped: mapped.clone(), driver, exports: layout.exports.clone() };
+    let (name, exports) = (guest.name.clone(), layout.exports.clone());
+    let resident = Resident { number, name, mapped: mapped.clone(), driver, exports, is_library };
     lock(&parts().residents).push(resident.clone());
-    let status = call_back("DriverEntry", PASSIVE, entry, &[driver.address(), path.address()]) as u32;
-    let status = NtStatus::from_int(status);
+    let initialize = if is_library { resident.export(INITIALIZE).map(GuestPtr::new) } else { None };
+    let status = match initialize {
+        Some(initialize) => call_back(INITIALIZE, PASSIVE, initialize, &[path.address()]),
+        None => call_back("DriverEntry", PASSIVE, entry, &[driver.address(), path.address()]),
+    };
+    let status = NtStatus::from_int(status as u32);
     if status.is_success() {
         registration::reinitialize(driver);
         mapped.discard();
@@ -244,7 +257,11 @@ fn unload_others() {
         let Some(resident) = lock(&parts().residents).last().cloned() else { return };
         wdf::decommission(resident.mapped.region());
         filter::unload(resident.driver);
-        if let Some(routine) = resident.driver.DriverUnload().read().or_stop().non_null() {
+        if resident.is_library {
+            if let Some(routine) = resident.export("DllUnload") {
+                call_back("DllUnload", PASSIVE, GuestPtr::new(routine), &[]);
+            }
+        } else if let Some(routine) = resident.driver.DriverUnload().read().or_stop().non_null() {
             call_back("DriverUnload", PASSIVE, routine, &[resident.driver.address()]);
         }
         gone(&resident);
@@ -306,6 +323,7 @@ fn gone(resident: &Resident) {
         plug_play::forget();
         lock(&kernel.callbacks).forget();
         interrupt::forget();
+        power_framework::forget();
         cng::forget();
         hid::forget();
     }

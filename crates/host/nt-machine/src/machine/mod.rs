@@ -42,7 +42,7 @@ use crate::wdf;
 use crate::wfp;
 
 pub use files::FilePort;
-pub use guests::{Guest, Guests};
+pub use guests::{Guest, Guests, Role};
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
 pub use routines::{RoutineInfo, Support, all_routines, can_fail, support};

@@ -127,14 +127,14 @@ pub(super) fn is_static(parent: Handle, device: Handle) -> bool {
     children(parent).1.contains(&device)
 }
 
-/// Removes the children of a parent with `remove`. Called before the parent is removed.
-pub(super) fn parent_goes(parent: Handle, remove: fn(Handle) -> Outcome) -> Outcome {
-    for list in with_device(parent, |parent| std::mem::take(&mut parent.lists)) {
-        for child in with_list(list, |list| std::mem::take(&mut list.children)) {
-            let removed = remove(child.device);
-            free(&child);
-            removed?;
-        }
-    }
-    with_device(parent, |parent| std::mem::take(&mut parent.static_children)).into_iter().try_for_each(remove)
+/// Takes the children from a parent that is about to be removed, and returns their devices. Their descriptions go at once: the
+/// driver can no longer find them.
+pub(super) fn take_children(parent: Handle) -> Vec<Handle> {
+    let lists = with_device(parent, |parent| std::mem::take(&mut parent.lists));
+    let listed: Vec<Child> =
+        lists.into_iter().flat_map(|list| with_list(list, |list| std::mem::take(&mut list.children))).collect();
+    listed.iter().for_each(free);
+    let single = with_device(parent, |parent| std::mem::take(&mut parent.static_children));
+    let devices = listed.into_iter().map(|child| child.device).chain(single);
+    devices.filter(|device| device::lives(*device, |_| true)).collect()
 }

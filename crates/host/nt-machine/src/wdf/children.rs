@@ -7,7 +7,7 @@ use super::child_list::{Child, child_at, new_list, with_list};
 use super::device::{self, with_device};
 use super::enumerate::later;
 use super::init::{self, Use};
-use super::{Handle, structures};
+use super::{Handle, object, structures};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO, WDF_OBJECT_ATTRIBUTES};
@@ -186,8 +186,9 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfDeviceSetBusInformationForChildren(device: Handle, _information: Ignored<GuestPtr<Opaque>>) {
+    fn WdfDeviceSetBusInformationForChildren(device: Handle, information: GuestPtr<Opaque>) {
         device::check(device);
+        object::needs_place(information);
     }
 }
 

@@ -2,17 +2,17 @@
 
 use etw_types::{Guid, NtStatus};
 
-use super::Handle;
 use super::init::Init;
 use super::kind::Kind;
 use super::object::{self, lookup, needs_pnp};
 use super::state::with;
 use super::states::{PnpState, PolicyState, PowerState};
+use super::{Handle, structures};
 use crate::kernel::RequestKind;
 use crate::kernel::ex::object as references;
 use crate::kernel::io::{device as wdm, names};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, UNICODE_STRING};
-use crate::memory::{Code, GuestPtr, Opaque, OrStop as _};
+use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
 /// `PowerActionNone`.
@@ -31,7 +31,8 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH)]
-    fn WdfDeviceGetDriver(_device: Ignored<Handle>) -> Handle {
+    fn WdfDeviceGetDriver(device: Handle) -> Handle {
+        check(device);
         with(|framework| framework.driver())
     }
 
@@ -61,19 +62,22 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfDeviceGetSystemPowerAction(_device: Ignored<Handle>) -> i32 {
+    fn WdfDeviceGetSystemPowerAction(device: Handle) -> i32 {
+        check(device);
         NO_POWER_ACTION
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfDeviceSetPnpCapabilities(device: Handle, _capabilities: Ignored<GuestPtr<Opaque>>) {
+    fn WdfDeviceSetPnpCapabilities(device: Handle, capabilities: GuestPtr<Opaque>) -> Result<(), Fault> {
         check(device);
+        structures::PNP_CAPABILITIES.fits(capabilities).map(drop)
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfDeviceSetPowerCapabilities(device: Handle, _capabilities: Ignored<GuestPtr<Opaque>>) {
+    fn WdfDeviceSetPowerCapabilities(device: Handle, capabilities: GuestPtr<Opaque>) -> Result<(), Fault> {
         needs_pnp();
         check(device);
+        structures::POWER_CAPABILITIES.fits(capabilities).map(drop)
     }
 
     #[irql(DISPATCH), fixed]
@@ -109,8 +113,9 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfDeviceSetDeviceState(device: Handle, _state: Ignored<GuestPtr<Opaque>>) {
+    fn WdfDeviceSetDeviceState(device: Handle, state: GuestPtr<Opaque>) -> Result<(), Fault> {
         check(device);
+        structures::DEVICE_STATE.fits(state).map(drop)
     }
 }
 

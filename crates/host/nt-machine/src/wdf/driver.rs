@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::kind::Kind;
-use super::object::{self, create, created};
+use super::object::{self, create, created_if_wanted};
 use super::state::with;
 use super::{Handle, control, init, life, structures};
 use crate::cpu::thread;
@@ -31,7 +31,7 @@ functions! { pub(super) FUNCTIONS;
         config: GuestPtr<WDF_DRIVER_CONFIG>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
-        created(create_driver(call, driver, registry_path, attributes, config), place)
+        created_if_wanted(create_driver(call, driver, registry_path, attributes, config), place)
     }
 
     #[irql(PASSIVE)]
@@ -51,24 +51,27 @@ functions! { pub(super) FUNCTIONS;
 
     /// A miniport calls this at unload, because the framework does not change the dispatch table of a miniport driver.
     #[irql(DISPATCH)]
-    fn WdfDriverMiniportUnload(_driver: Ignored<Handle>) {
+    fn WdfDriverMiniportUnload(driver: Handle) {
+        object::needs_driver(driver);
         unload();
     }
 
+    /// No version of the framework for the kernel supports this (`shared/core/fxdriverapi.cpp`).
     #[irql(PASSIVE), fixed]
     fn WdfDriverRegisterTraceInfo(
         _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
         _callback: Ignored<GuestPtr<Code>>,
         _context: Ignored<GuestPtr<Opaque>>,
     ) -> NtStatus {
-        NtStatus::Success
+        NtStatus::NotSupported
     }
 
     #[irql(PASSIVE)]
     fn WdfDriverIsVersionAvailable(
-        _driver: Ignored<Handle>,
+        driver: Handle,
         wanted: GuestPtr<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>,
     ) -> Result<bool, Fault> {
+        object::needs_driver(driver);
         let wanted = wanted.read()?;
         Ok(wanted.MajorVersion == 1 && wanted.MinorVersion <= kernel().config.os.kmdf().minor)
     }

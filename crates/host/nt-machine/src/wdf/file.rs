@@ -15,7 +15,7 @@ use crate::kernel::io::text::new_string;
 use crate::kernel::{self, RequestKind, call_back, kernel, submit};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
-use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, functions};
+use crate::routine::{DISPATCH, Outcome, PASSIVE, fail, functions};
 use crate::verify::{Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
@@ -25,8 +25,8 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfFileObjectGetFlags(_file: Ignored<Handle>) -> u32 {
-        0
+    fn WdfFileObjectGetFlags(file: Handle) -> u32 {
+        with_file(file, |_| 0)
     }
 
     /// The name is empty if nothing follows the device's name.
@@ -36,8 +36,8 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfFileObjectGetInitiatorProcessId(_file: Ignored<Handle>) -> u32 {
-        SYSTEM_PROCESS
+    fn WdfFileObjectGetInitiatorProcessId(file: Handle) -> u32 {
+        with_file(file, |_| SYSTEM_PROCESS)
     }
 }
 

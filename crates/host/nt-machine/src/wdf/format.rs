@@ -79,9 +79,13 @@ functions! { pub(super) FUNCTIONS;
     fn WdfRequestCreate(
         &call,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
-        _target: Ignored<Handle>,
+        target: Handle,
         place: GuestPtr<Handle>,
     ) -> Outcome {
+        // A request can be created without a target.
+        if let Some(target) = target.non_null() {
+            with_target(target, |_| ());
+        }
         created(create(call, attributes, None, own()), place)
     }
 
@@ -111,7 +115,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
     fn WdfIoTargetFormatRequestForIoctl(
-        _target: Ignored<Handle>,
+        target: Handle,
         request: Handle,
         code: u32,
         input: Handle,
@@ -119,6 +123,7 @@ functions! { pub(super) FUNCTIONS;
         output: Handle,
         part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
     ) -> Outcome {
+        with_target(target, |_| ());
         let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
         format(request, Parts::new(RequestKind::DEVICE_CONTROL, code, input, output));
         done(())
@@ -126,7 +131,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
     fn WdfIoTargetFormatRequestForInternalIoctl(
-        _target: Ignored<Handle>,
+        target: Handle,
         request: Handle,
         code: u32,
         input: Handle,
@@ -134,6 +139,7 @@ functions! { pub(super) FUNCTIONS;
         output: Handle,
         part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
     ) -> Outcome {
+        with_target(target, |_| ());
         let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
         format(request, Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, input, output));
         done(())
@@ -141,24 +147,26 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
     fn WdfIoTargetFormatRequestForRead(
-        _target: Ignored<Handle>,
+        target: Handle,
         request: Handle,
         buffer: Handle,
         part: GuestPtr<WDFMEMORY_OFFSET>,
         _offset: Ignored<GuestPtr<i64>>,
     ) -> Outcome {
+        with_target(target, |_| ());
         format(request, Parts::new(RequestKind::READ, 0, GuestSlice::default(), memory(buffer, part)?));
         done(())
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
     fn WdfIoTargetFormatRequestForWrite(
-        _target: Ignored<Handle>,
+        target: Handle,
         request: Handle,
         buffer: Handle,
         part: GuestPtr<WDFMEMORY_OFFSET>,
         _offset: Ignored<GuestPtr<i64>>,
     ) -> Outcome {
+        with_target(target, |_| ());
         format(request, Parts::new(RequestKind::WRITE, 0, memory(buffer, part)?, GuestSlice::default()));
         done(())
     }

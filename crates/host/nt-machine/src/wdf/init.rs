@@ -89,8 +89,9 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfDeviceInitSetDeviceClass(init: Handle, _class: Ignored<GuestPtr<GUID>>) {
+    fn WdfDeviceInitSetDeviceClass(init: Handle, class: GuestPtr<GUID>) {
         check(init);
+        object::needs_place(class);
     }
 
     #[irql(DISPATCH), fixed]
@@ -105,9 +106,10 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
     #[on_failure(note_failure(init))]
-    fn WdfDeviceInitAssignSDDLString(init: Handle, _sddl: Ignored<GuestPtr<UNICODE_STRING>>) -> NtStatus {
+    fn WdfDeviceInitAssignSDDLString(init: Handle, sddl: GuestPtr<UNICODE_STRING>) -> Result<NtStatus, Fault> {
         check(init);
-        NtStatus::Success
+        sddl.units()?;
+        Ok(NtStatus::Success)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -149,8 +151,9 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfDeviceInitSetRemoveLockOptions(init: Handle, _options: Ignored<GuestPtr<Opaque>>) {
+    fn WdfDeviceInitSetRemoveLockOptions(init: Handle, options: GuestPtr<Opaque>) -> Result<(), Fault> {
         check(init);
+        structures::REMOVE_LOCK_OPTIONS.fits(options).map(drop)
     }
 
     #[irql(DISPATCH)]
@@ -185,19 +188,23 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails_with_zero]
     fn WdfControlDeviceInitAllocate(
         &call,
-        _driver: Ignored<Handle>,
-        _sddl: Ignored<GuestPtr<UNICODE_STRING>>,
-    ) -> Handle {
+        driver: Handle,
+        sddl: GuestPtr<UNICODE_STRING>,
+    ) -> Result<Handle, Fault> {
+        object::needs_driver(driver);
+        object::needs_place(sddl);
+        sddl.units()?;
         let init = Init { control: true, ..Init::default() };
-        new(call.from, init).ok().unwrap_or_default()
+        Ok(new(call.from, init).ok().unwrap_or_default())
     }
 
     #[irql(DISPATCH), fixed]
     fn WdfControlDeviceInitSetShutdownNotification(
         init: Handle,
-        _callback: Ignored<GuestPtr<Code>>,
+        callback: GuestPtr<Code>,
         _flags: Ignored<u8>,
     ) {
+        object::needs_place(callback);
         check(init);
     }
 }

@@ -4,7 +4,8 @@
 //! `EvtDriverDeviceAdd` created gets the first interrupt of the device, the second object gets the second interrupt,
 //! and so on. An object that `EvtDevicePrepareHardware` creates has the interrupt whose descriptors the driver gives,
 //! and is deleted after `EvtDeviceReleaseHardware`. An interrupt object is connected while the device is in its working
-//! state. An object without an interrupt is never connected, and the device starts anyway.
+//! state. An object without an interrupt is never connected, and the device starts anyway. What the driver may not do with an
+//! object that is not connected follows `shared/irphandlers/pnp/interruptobject.cpp`.
 
 use etw_types::NtStatus;
 
@@ -16,8 +17,8 @@ use crate::kernel::io::interrupt::{self as io, Service};
 use crate::kernel::io::resources::{self, DEVICE_IRQL, Interrupt as Resource};
 use crate::kernel::{self, call_back, kernel, submit};
 use crate::layout::{
-    CM_PARTIAL_RESOURCE_DESCRIPTOR, DEVICE_OBJECT, INTERRUPT_OBJECT, WDF_INTERRUPT_CONFIG, WDF_INTERRUPT_INFO,
-    WDF_OBJECT_ATTRIBUTES,
+    CM_PARTIAL_RESOURCE_DESCRIPTOR, DEVICE_OBJECT, INTERRUPT_OBJECT, WDF_INTERRUPT_CONFIG,
+    WDF_INTERRUPT_EXTENDED_POLICY, WDF_INTERRUPT_INFO, WDF_OBJECT_ATTRIBUTES,
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
@@ -70,8 +71,11 @@ functions! { pub(super) FUNCTIONS;
         routine: GuestPtr<Code>,
         context: GuestPtr<Opaque>,
     ) -> Result<bool, Fault> {
+        object::needs_place(routine);
         let arguments = [handle.as_int(), context.address()];
-        locked(handle, |irql| call_back("EvtInterruptSynchronize", irql, routine, &arguments) as u8 != 0)
+        // `FxInterrupt::Synchronize` passes what there is, also NULL, to `KeSynchronizeExecution`, which then reads through it.
+        let object = wdm_object(&interrupt(handle));
+        locked(handle, object, |irql| call_back("EvtInterruptSynchronize", irql, routine, &arguments) as u8 != 0)
     }
 
     #[irql(ANY), keeps]
@@ -96,12 +100,20 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE)]
     fn WdfInterruptEnable(handle: Handle) {
+        let connected = with_interrupt(handle, |interrupt| {
+            interrupt.is_disabled = false;
+            interrupt.connected
+        });
+        if connected {
+            misuse("connects an interrupt that is already connected, and loses the first interrupt object");
+        }
         let _ = enable(handle);
     }
 
     #[irql(PASSIVE)]
     fn WdfInterruptDisable(handle: Handle) {
-        disable(handle);
+        with_interrupt(handle, |interrupt| interrupt.is_disabled = true);
+        let _ = disable(handle);
     }
 
     #[irql(ANY)]
@@ -111,39 +123,57 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(ANY)]
     fn WdfInterruptWdmGetInterrupt(handle: Handle) -> GuestPtr<INTERRUPT_OBJECT> {
-        let interrupt = interrupt(handle);
-        if interrupt.connected { interrupt.object } else { GuestPtr::NULL }
+        wdm_object(&interrupt(handle))
     }
 
     #[irql(DISPATCH)]
     fn WdfInterruptGetInfo(handle: Handle, info: GuestPtr<WDF_INTERRUPT_INFO>) -> Result<(), Fault> {
-        let resource = interrupt(handle).resource;
-        info.TargetProcessorSet().write(1)?;
-        let Some(resource) = resource else { return Ok(()) };
-        info.MessageNumber().write(resource.message.unwrap_or_default())?;
-        info.Vector().write(resource.vector)?;
-        info.Irql().write(DEVICE_IRQL)?;
-        info.Mode().write(resource.message.is_some().into())?;
-        info.MessageSignaled().write(resource.message.is_some().into())
+        let interrupt = interrupt(handle);
+        object::needs_place(info);
+        if !structures::INTERRUPT_INFO.fits(info)? {
+            return Ok(());
+        }
+        let resource = interrupt.resource;
+        let (is_message, processors) = (resource.is_some_and(|resource| resource.message.is_some()), resource.is_some());
+        info.TargetProcessorSet().write(processors.into())?;
+        info.MessageNumber().write(interrupt.message)?;
+        info.Vector().write(resource.map_or(0, |resource| resource.vector))?;
+        info.Irql().write(if interrupt.passive || resource.is_none() { PASSIVE } else { DEVICE_IRQL })?;
+        info.Mode().write(is_message.into())?;
+        info.Polarity().write(0)?;
+        info.MessageSignaled().write(is_message.into())?;
+        info.ShareDisposition().write(resource.map_or(0, resources::sharing))
+    }
+
+    /// The host assigns the interrupt, whatever the driver prefers.
+    #[irql(DISPATCH), fixed]
+    fn WdfInterruptSetPolicy(handle: Handle, policy: i32, priority: i32, _processors: Ignored<u64>) {
+        check_policy(handle, policy, priority);
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfInterruptSetPolicy(
-        _interrupt: Ignored<Handle>,
-        _policy: Ignored<i32>,
-        _priority: Ignored<i32>,
-        _processors: Ignored<u64>,
-    ) {
+    fn WdfInterruptSetExtendedPolicy(
+        handle: Handle,
+        policy: GuestPtr<WDF_INTERRUPT_EXTENDED_POLICY>,
+    ) -> Result<(), Fault> {
+        if structures::INTERRUPT_EXTENDED_POLICY.fits(policy)? {
+            check_policy(handle, policy.Policy().read()?, policy.Priority().read()?);
+            if policy.Reserved().read()? != [0; 3] {
+                verify::find(Rule::BadArgument, format_args!("the reserved members of the processors are not zero"));
+            }
+        }
+        Ok(())
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfInterruptSetExtendedPolicy(_interrupt: Ignored<Handle>, _policy: Ignored<GuestPtr<Opaque>>) {}
+    fn WdfInterruptReportActive(handle: Handle) {
+        report_state(handle);
+    }
 
     #[irql(DISPATCH), fixed]
-    fn WdfInterruptReportActive(_interrupt: Ignored<Handle>) {}
-
-    #[irql(DISPATCH), fixed]
-    fn WdfInterruptReportInactive(_interrupt: Ignored<Handle>) {}
+    fn WdfInterruptReportInactive(handle: Handle) {
+        report_state(handle);
+    }
 }
 
 /// An interrupt object.
@@ -162,10 +192,16 @@ struct Interrupt {
     wait_lock: Handle,
     object: GuestPtr<INTERRUPT_OBJECT>,
     old_irql: u8,
+    /// The number of the object among those of the device, also if its interrupt is not a message.
+    message: u32,
     resource: Option<Resource>,
     /// Created in `EvtDevicePrepareHardware`, for the hardware resources of this start.
     for_hardware: bool,
     connected: bool,
+    /// `EvtInterruptEnable` succeeded.
+    is_enabled: bool,
+    /// `WdfInterruptDisable` was called: the object stays disconnected until `WdfInterruptEnable`.
+    is_disabled: bool,
 }
 
 impl Kind for Interrupt {
@@ -243,9 +279,12 @@ fn create_interrupt(
         wait_lock,
         object: io::new_object(service)?,
         old_irql: 0,
+        message: with_device(device, |device| device.interrupts.len()) as u32,
         resource: named.non_null().and_then(|named| by_descriptor(device, named)),
         for_hardware: late,
         connected: false,
+        is_enabled: false,
+        is_disabled: false,
     };
     let handle = create(call, attributes, Some(device), data)?;
     with_device(device, |device| device.interrupts.push(handle));
@@ -293,35 +332,46 @@ pub(super) fn enable_all(device: Handle) -> Result<(), NtStatus> {
     with_device(device, |device| device.interrupts.clone()).into_iter().try_for_each(enable)
 }
 
-/// Disables and disconnects the interrupts of a device that leaves its working state.
-pub(super) fn disable_all(device: Handle) {
-    with_device(device, |device| device.interrupts.clone()).into_iter().rev().for_each(disable);
+/// Disables and disconnects the interrupts of a device that leaves its working state. Returns the last failure.
+pub(super) fn disable_all(device: Handle) -> Result<(), NtStatus> {
+    let interrupts = with_device(device, |device| device.interrupts.clone());
+    let mut result = Ok(());
+    for interrupt in interrupts.into_iter().rev() {
+        result = disable(interrupt).and(result);
+    }
+    result
 }
 
 fn enable(handle: Handle) -> Result<(), NtStatus> {
     let (interrupt, physical) = physical(handle);
-    let Some(resource) = interrupt.resource.filter(|_| !interrupt.connected) else { return Ok(()) };
+    let may_connect = !interrupt.connected && !interrupt.is_disabled;
+    let Some(resource) = interrupt.resource.filter(|_| may_connect) else { return Ok(()) };
     with_interrupt(handle, |interrupt| interrupt.connected = true);
     io::listen(interrupt.object, physical, resource, interrupt.passive, move || {
-        let arguments = [handle.as_int(), resource.message.unwrap_or_default().into()];
-        locked(handle, |irql| call_back("EvtInterruptIsr", irql, interrupt.isr, &arguments) as u8 != 0).or_stop()
+        let arguments = [handle.as_int(), interrupt.message.into()];
+        let serve = |irql| call_back("EvtInterruptIsr", irql, interrupt.isr, &arguments) as u8 != 0;
+        locked(handle, interrupt.object, serve).or_stop()
     });
-    let status = run_callback(handle, "EvtInterruptEnable", interrupt.enable);
-    if status.is_error() { Err(status) } else { Ok(()) }
+    run_callback(handle, "EvtInterruptEnable", interrupt.enable)?;
+    with_interrupt(handle, |interrupt| interrupt.is_enabled = true);
+    Ok(())
 }
 
-fn disable(handle: Handle) {
+fn disable(handle: Handle) -> Result<(), NtStatus> {
     let interrupt = interrupt(handle);
-    if interrupt.connected {
-        run_callback(handle, "EvtInterruptDisable", interrupt.disable);
-        io::disconnect(interrupt.object);
-        with_interrupt(handle, |interrupt| interrupt.connected = false);
-        // The DPC or work item of the service routine must run before the device leaves its working state.
-        kernel().scheduler.wait(None, |state| {
-            let queued = state.deferred.iter().any(|(key, _)| *key == handle.as_int());
-            (!queued && !state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
-        });
+    if !interrupt.connected {
+        return Ok(());
     }
+    let was_enabled = with_interrupt(handle, |interrupt| std::mem::take(&mut interrupt.is_enabled));
+    let disabled = if was_enabled { run_callback(handle, "EvtInterruptDisable", interrupt.disable) } else { Ok(()) };
+    io::disconnect(interrupt.object);
+    with_interrupt(handle, |interrupt| interrupt.connected = false);
+    // The DPC or work item of the service routine must run before the device leaves its working state.
+    kernel().scheduler.wait(None, |state| {
+        let queued = state.deferred.iter().any(|(key, _)| *key == handle.as_int());
+        (!queued && !state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
+    });
+    disabled
 }
 
 fn physical(handle: Handle) -> (Interrupt, GuestPtr<DEVICE_OBJECT>) {
@@ -329,20 +379,58 @@ fn physical(handle: Handle) -> (Interrupt, GuestPtr<DEVICE_OBJECT>) {
     (interrupt, with_device(interrupt.device, |device| device.init.physical))
 }
 
-fn run_callback(handle: Handle, name: &'static str, callback: GuestPtr<Code>) -> NtStatus {
+fn run_callback(handle: Handle, name: &'static str, callback: GuestPtr<Code>) -> Result<(), NtStatus> {
     if callback.is_null() {
-        return NtStatus::Success;
+        return Ok(());
     }
-    let arguments = [handle.as_int(), interrupt(handle).device.as_int()];
-    NtStatus::from_int(locked(handle, |irql| call_back(name, irql, callback, &arguments)).or_stop() as u32)
+    let Interrupt { device, object, .. } = interrupt(handle);
+    let arguments = [handle.as_int(), device.as_int()];
+    let status = locked(handle, object, |irql| call_back(name, irql, callback, &arguments)).or_stop();
+    NtStatus::from_int(status as u32).ok().inspect_err(|status| {
+        with_device(device, |device| device.failed = Some((name, *status)));
+    })
 }
 
-/// Runs `body` under the interrupt's lock, and passes it the IRQL of the lock.
-fn locked<R>(handle: Handle, body: impl FnOnce(u8) -> R) -> Result<R, Fault> {
+/// Returns the object that the kernel has for an interrupt; NULL if it is not connected.
+fn wdm_object(interrupt: &Interrupt) -> GuestPtr<INTERRUPT_OBJECT> {
+    if interrupt.connected { interrupt.object } else { GuestPtr::NULL }
+}
+
+/// Reports a mistake that stops Microsoft's framework only with its verifier.
+fn misuse(what: &str) {
+    verify::find(Rule::FrameworkMisuse, format_args!("{what}"));
+}
+
+/// Returns whether an interrupt is connected, so that its lock can be used. Otherwise reports a mistake: the framework then does
+/// nothing.
+fn can_lock(interrupt: &Interrupt) -> bool {
+    if !interrupt.connected {
+        misuse("uses the lock of an interrupt that is not connected, which locks nothing");
+    }
+    interrupt.connected
+}
+
+fn report_state(handle: Handle) {
+    if !interrupt(handle).connected {
+        misuse("reports the state of an interrupt that is not connected");
+    }
+}
+
+/// Checks the values of `WDF_INTERRUPT_POLICY` and `WDF_INTERRUPT_PRIORITY`. The framework ignores others.
+fn check_policy(handle: Handle, policy: i32, priority: i32) {
+    interrupt(handle);
+    if !(0..=5).contains(&policy) || !(1..=3).contains(&priority) {
+        verify::find(Rule::BadArgument, format_args!("the policy {policy} or the priority {priority} does not exist"));
+    }
+}
+
+/// Runs `body` under the interrupt's lock, and passes it the IRQL of the lock. `object` is the kernel's, which it reads.
+fn locked<R>(handle: Handle, object: GuestPtr<INTERRUPT_OBJECT>, body: impl FnOnce(u8) -> R) -> Result<R, Fault> {
     let interrupt = interrupt(handle);
     if !interrupt.passive {
-        return io::locked(interrupt.object, body);
+        return io::locked(object, body);
     }
+    object.SynchronizeIrql().read()?;
     locks::take_wait_lock(interrupt.wait_lock);
     let result = body(PASSIVE);
     locks::give_wait_lock(interrupt.wait_lock);
@@ -356,6 +444,9 @@ fn acquire(handle: Handle, from: u64) -> Result<(), Fault> {
         locks::take_wait_lock(interrupt.wait_lock);
         return Ok(());
     }
+    if !can_lock(&interrupt) {
+        return Ok(());
+    }
     let old = io::acquire(LockKind::Interrupt, interrupt.object, from)?;
     with_interrupt(handle, |interrupt| interrupt.old_irql = old);
     Ok(())
@@ -365,6 +456,9 @@ fn release(handle: Handle) -> Result<(), Fault> {
     let interrupt = interrupt(handle);
     if interrupt.passive {
         locks::give_wait_lock(interrupt.wait_lock);
+        return Ok(());
+    }
+    if !can_lock(&interrupt) {
         return Ok(());
     }
     io::release(LockKind::Interrupt, interrupt.object, interrupt.old_irql)

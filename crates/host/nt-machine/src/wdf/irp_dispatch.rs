@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use super::deliver::{self, End};
 use super::device::{Dispatcher, with_device};
 use super::state::{Then, with};
-use super::{Handle, preprocess};
+use super::{Handle, object, preprocess};
 use crate::cpu::thread;
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::{exchange, request};
@@ -24,7 +24,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfDeviceConfigureWdmIrpDispatchCallback(
         device: Handle,
-        _driver: Ignored<Handle>,
+        driver: Handle,
         major: u8,
         callback: GuestPtr<Code>,
         context: GuestPtr<Opaque>,
@@ -33,6 +33,10 @@ functions! { pub(super) FUNCTIONS;
         if !kind.has_code() && !matches!(kind, RequestKind::READ | RequestKind::WRITE) {
             return fail(NtStatus::InvalidParameter);
         }
+        if let Some(driver) = driver.non_null() {
+            object::needs_driver(driver);
+        }
+        object::needs_place(callback);
         let (is_first, wdm) = with_device(device, |device| {
             device.dispatchers.push(Dispatcher { major, callback, context: context.address() });
             (device.dispatchers.len() == 1, device.wdm)

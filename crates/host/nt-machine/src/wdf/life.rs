@@ -86,11 +86,12 @@ functions! { pub(super) FUNCTIONS;
     /// Drivers here have no way to give an object a type that this function would find.
     #[irql(DISPATCH), fixed]
     fn WdfObjectQuery(
-        _object: Ignored<Handle>,
+        object: Handle,
         _kind: Ignored<GuestPtr<GUID>>,
         _length: Ignored<u32>,
         _place: Ignored<GuestPtr<Opaque>>,
     ) -> NtStatus {
+        lookup(object, |_| ());
         NtStatus::ObjectNameNotFound
     }
 }

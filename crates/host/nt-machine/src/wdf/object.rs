@@ -76,8 +76,14 @@ pub(super) fn create_with(
     })
 }
 
-/// Stores a new handle at `place`, unless that is NULL.
+/// Stores a new handle at `place`, which the framework requires.
 pub(super) fn created(result: Outcome<Handle>, place: GuestPtr<Handle>) -> Outcome {
+    needs_place(place);
+    created_if_wanted(result, place)
+}
+
+/// Stores a new handle at `place`, unless that is NULL.
+pub(super) fn created_if_wanted(result: Outcome<Handle>, place: GuestPtr<Handle>) -> Outcome {
     place.write_if(result?)?;
     Ok(())
 }
@@ -124,7 +130,14 @@ pub(super) fn stop(breach: impl Into<Breach>, what: fmt::Arguments<'_>) -> ! {
 /// Stops the machine with the bug check `WDF_VIOLATION` if an address that a function requires is NULL.
 pub(super) fn needs_place<T>(place: GuestPtr<T>) {
     if place.is_null() {
-        stop(Rule::FrameworkMisuse, format_args!("bug check 0x10D (4): the address for the handle is NULL"));
+        stop(Rule::FrameworkMisuse, format_args!("bug check 0x10D (4): an address that the function requires is NULL"));
+    }
+}
+
+/// Stops the machine unless the object is the driver.
+pub(super) fn needs_driver(handle: Handle) {
+    if with(|framework| framework.driver()) != handle {
+        violation(handle);
     }
 }
 

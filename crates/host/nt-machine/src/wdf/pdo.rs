@@ -2,14 +2,14 @@
 
 use etw_types::NtStatus;
 
-use super::Handle;
 use super::child_list::{self, with_list};
 use super::device::{self, Device, with_device};
 use super::enumerate::{later, remove, start_child, submit};
 use super::init::{self, Init, note_failure};
 use super::state::with;
+use super::{Handle, object, structures};
 use crate::layout::{GUID, UNICODE_STRING};
-use crate::memory::{GuestPtr, Opaque};
+use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Kmdf, Rule};
 
@@ -63,7 +63,8 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     #[on_failure(note_failure(init))]
-    fn WdfPdoInitAssignRawDevice(init: Handle, _class: Ignored<GuestPtr<GUID>>) -> NtStatus {
+    fn WdfPdoInitAssignRawDevice(init: Handle, class: GuestPtr<GUID>) -> NtStatus {
+        object::needs_place(class);
         init::with_init(init, |init| init.raw = true);
         NtStatus::Success
     }
@@ -74,8 +75,9 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfPdoInitSetEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
+    fn WdfPdoInitSetEventCallbacks(init: Handle, callbacks: GuestPtr<Opaque>) -> Result<(), Fault> {
         init::check(init);
+        structures::PDO_EVENT_CALLBACKS.fits(callbacks).map(drop)
     }
 
     #[irql(DISPATCH), fixed]

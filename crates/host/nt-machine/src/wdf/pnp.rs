@@ -29,7 +29,7 @@ pub(super) fn start(device: Handle, children: fn(Handle)) -> Outcome {
         if is_restart {
             submit(device.as_int(), move || remove_by_surprise(device));
         } else {
-            finish_removal(device)?;
+            remove_irp(device, Vec::new(), true)?;
         }
         return fail(status);
     }
@@ -85,23 +85,23 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     }
     wake_up(device);
     let Some(_turn) = Turn::take(device, Phase::Remove) else { return Ok(()) };
-    if surprise {
-        child_list::parent_goes(device, |child| remove_device(child, true))?;
-        // IRP_MN_SURPRISE_REMOVAL.
-        preprocess::through(device, (PNP, 0x17), Handle::NULL, move || {
-            power::surprise_remove(device);
-            NtStatus::Success
-        })?;
-        close_files(device);
-        return finish_removal(device);
-    }
     let tree = child_list::with_descendants(device);
-    // Parents first, as in a surprise removal: two removals never wait for each other.
+    // Parents first: two removals never wait for each other.
     let descendants = tree.iter().rev().filter(|other| **other != device);
     let _turns: Vec<Turn> = descendants.filter_map(|child| Turn::take(*child, Phase::Remove)).collect();
-    query_remove(&tree)?;
+    if surprise {
+        for device in tree.iter().copied().filter(|device| device::lives(*device, |_| true)) {
+            // IRP_MN_SURPRISE_REMOVAL.
+            preprocess::through(device, (PNP, 0x17), Handle::NULL, move || {
+                power::surprise_remove(device);
+                NtStatus::Success
+            })?;
+        }
+    } else {
+        query_remove(&tree)?;
+    }
     tree.into_iter().for_each(close_files);
-    remove_tree(device)
+    remove_tree(device, surprise, true)
 }
 
 /// Makes the clients of a device close their files, and waits until the driver has seen it.
@@ -132,26 +132,45 @@ fn query_remove(devices: &[Handle]) -> Outcome {
     Ok(())
 }
 
-/// Removes a device after its children.
-fn remove_tree(device: Handle) -> Outcome {
-    if device::lives(device, |_| true) {
-        child_list::parent_goes(device, remove_tree)?;
-        finish_removal(device)?;
+/// Removes a device after its children. Those that were not removed by surprise stay until their parent goes.
+fn remove_tree(device: Handle, surprise: bool, goes: bool) -> Outcome {
+    if !device::lives(device, |_| true) {
+        return Ok(());
+    }
+    let children = child_list::take_children(device);
+    children.iter().try_for_each(|child| remove_tree(*child, surprise, surprise))?;
+    remove_irp(device, children, goes)
+}
+
+/// Sends `IRP_MN_REMOVE_DEVICE` to a device. As in `FxPkgPnp::PnpEventRemoved` (`shared/irphandlers/pnp/pnpstatemachine.cpp`), its
+/// children go after its last request, and before itself. A child that its bus still reports does not go, but waits for that.
+fn remove_irp(device: Handle, children: Vec<Handle>, goes: bool) -> Outcome {
+    preprocess::through(device, (PNP, 2), Handle::NULL, move || {
+        power::end(device);
+        children.into_iter().filter(|child| device::lives(*child, |_| true)).for_each(delete);
+        if goes {
+            power::remove(device);
+        }
+        NtStatus::Success
+    })?;
+    if goes {
+        delete_removed(device);
     }
     Ok(())
 }
 
-/// Sends `IRP_MN_REMOVE_DEVICE` and deletes a device. The physical device goes with it.
-fn finish_removal(device: Handle) -> Outcome {
+/// Removes and deletes a child that has waited for its parent.
+fn delete(child: Handle) {
+    power::remove(child);
+    delete_removed(child);
+}
+
+/// Deletes a device that was removed. The physical device goes with it.
+fn delete_removed(device: Handle) {
     let physical = with_device(device, |device| device.init.physical);
-    preprocess::through(device, (PNP, 2), Handle::NULL, move || {
-        power::remove(device);
-        NtStatus::Success
-    })?;
     file::end_closes(device);
     life::delete(device);
     stack::unplug(physical);
-    Ok(())
 }
 
 /// Stops a device, so that it can be started with other resources. The driver may refuse.

@@ -253,14 +253,21 @@ pub(super) fn surprise_remove(device: Handle) {
     set_pnp(device, PnpState::FAILED_WAIT_FOR_REMOVE);
 }
 
-/// `IRP_MN_REMOVE_DEVICE`: the last event before a device is deleted. The order is that of
-/// `FxPkgPnp::PnpEventRemovedCommonCode` in `shared/irphandlers/pnp/pnpstatemachine.cpp`.
-pub(super) fn remove(device: Handle) {
+/// `IRP_MN_REMOVE_DEVICE`: a device ends its work. A child then waits until its parent is removed.
+pub(super) fn end(device: Handle) {
     let removing = PnpState::REMOVING_DISABLE_INTERFACES;
     shut_down(device, [PnpState::QUERIED_REMOVING, removing, removing]);
+    set_policy(device, PolicyState::REMOVED);
+    if with_device(device, |device| !device.init.parent.is_null()) {
+        set_pnp(device, PnpState::REMOVED_PDO_WAIT);
+    }
+}
+
+/// The last event before a device is deleted. The order is that of `FxPkgPnp::PnpEventRemovedCommonCode` in
+/// `shared/irphandlers/pnp/pnpstatemachine.cpp`.
+pub(super) fn remove(device: Handle) {
     let is_child = with_device(device, |device| !device.init.parent.is_null());
     set_pnp(device, if is_child { PnpState::PDO_REMOVED } else { PnpState::FDO_REMOVED });
-    set_policy(device, PolicyState::REMOVED);
     queue_state::purge_all(device, false);
     if with_device(device, |device| std::mem::take(&mut device.io)) != SelfManagedIo::Unused {
         run_callback(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);

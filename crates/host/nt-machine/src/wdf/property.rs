@@ -97,7 +97,8 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfDriverRetrieveVersionString(_driver: Ignored<Handle>, string: Handle) -> Outcome {
+    fn WdfDriverRetrieveVersionString(driver: Handle, string: Handle) -> Outcome {
+        object::needs_driver(driver);
         let text = format!("Kernel Mode Driver Framework {}", kernel().config.os.kmdf());
         misc::set_string(string, &text.encode_utf16().collect::<Vec<u16>>())?;
         done(())

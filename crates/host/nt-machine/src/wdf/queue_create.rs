@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::device::with_device;
 use super::kind::Kind;
-use super::object::{create, created};
+use super::object::{create, created_if_wanted};
 use super::queue::{MANUAL, PARALLEL, Queue, SEQUENTIAL};
 use super::{Handle, queue_state, structures};
 use crate::layout::{WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES};
@@ -21,7 +21,7 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
-        created(create_queue(call, device, config, attributes), place)
+        created_if_wanted(create_queue(call, device, config, attributes), place)
     }
 }
 

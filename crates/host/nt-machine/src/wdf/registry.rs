@@ -6,7 +6,7 @@ use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::kind::Kind;
 use super::object::{self, create, created};
-use super::{Handle, life, memory, misc};
+use super::{Handle, init, life, memory, misc};
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object as kernel_object;
@@ -29,11 +29,12 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NOT_FOUND)]
     fn WdfDriverOpenParametersRegistryKey(
         &call,
-        _driver: Ignored<Handle>,
+        driver: Handle,
         _access: Ignored<u32>,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
+        object::needs_driver(driver);
         opened(call, Some(keys::open_parameters(call.from)), attributes, place)
     }
 
@@ -57,12 +58,13 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NOT_FOUND)]
     fn WdfFdoInitOpenRegistryKey(
         &call,
-        _init: Ignored<Handle>,
+        init: Handle,
         kind: u32,
         _access: Ignored<u32>,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
+        init::check(init);
         opened(call, Some(keys::open_device(kind, call.from)), attributes, place)
     }
 

@@ -12,7 +12,7 @@ use crate::kernel::io::client::Packet;
 use crate::kernel::{self, RequestKind, kernel};
 use crate::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
-use crate::routine::{DISPATCH, Ignored, Outcome, functions};
+use crate::routine::{DISPATCH, Outcome, functions};
 use crate::verify::{self, Breach, Kmdf, Rule};
 
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
@@ -73,23 +73,23 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfRequestGetRequestorMode(_request: Ignored<Handle>) -> i8 {
-        USER_MODE
+    fn WdfRequestGetRequestorMode(request: Handle) -> i8 {
+        with_request(request, |_| USER_MODE)
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfRequestGetRequestorProcessId(_request: Ignored<Handle>) -> u32 {
-        SYSTEM_PROCESS
+    fn WdfRequestGetRequestorProcessId(request: Handle) -> u32 {
+        with_request(request, |_| SYSTEM_PROCESS)
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfRequestIsFrom32BitProcess(_request: Ignored<Handle>) -> bool {
-        false
+    fn WdfRequestIsFrom32BitProcess(request: Handle) -> bool {
+        with_request(request, |_| false)
     }
 
     #[irql(DISPATCH), fixed]
-    fn WdfRequestIsReserved(_request: Ignored<Handle>) -> bool {
-        false
+    fn WdfRequestIsReserved(request: Handle) -> bool {
+        with_request(request, |_| false)
     }
 }
 

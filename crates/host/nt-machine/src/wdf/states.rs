@@ -16,6 +16,8 @@ impl PnpState {
     pub(super) const QUERY_STOP_ASK_DRIVER: Self = Self(0x10F);
     pub(super) const QUERY_STOP_PENDING: Self = Self(0x110);
     pub(super) const PDO_REMOVED: Self = Self(0x114);
+    /// The child stays until its parent is removed.
+    pub(super) const REMOVED_PDO_WAIT: Self = Self(0x115);
     pub(super) const REMOVING_DISABLE_INTERFACES: Self = Self(0x117);
     pub(super) const RESTARTING: Self = Self(0x118);
     pub(super) const STARTED: Self = Self(0x119);

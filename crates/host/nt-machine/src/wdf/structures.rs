@@ -26,8 +26,8 @@ const SIZES: [u16; 81] = [
     32, 64, 40, 24, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0,
     0,
 ];
-const DEVICE_STATE: usize = 20;
-const POWER_FRAMEWORK_SETTINGS: usize = 42;
+const OF_DEVICE_STATE: usize = 20;
+const OF_POWER_FRAMEWORK_SETTINGS: usize = 42;
 
 /// Returns the sizes in a version of the framework. As in the WDK, all bits are set for a structure that is not
 /// available.
@@ -36,8 +36,8 @@ pub(super) fn sizes(kmdf: Kmdf) -> impl Iterator<Item = u64> {
     let count = if kmdf >= Kmdf::V1_31 { SIZES.len() } else { SIZES.len() - 1 };
     SIZES.into_iter().take(count).enumerate().map(move |(index, size)| match (index, size) {
         (_, 0) => u64::MAX,
-        (DEVICE_STATE, _) if kmdf < Kmdf::V1_31 => 28,
-        (POWER_FRAMEWORK_SETTINGS, _) if kmdf < Kmdf::V1_33 => 72,
+        (OF_DEVICE_STATE, _) if kmdf < Kmdf::V1_31 => 28,
+        (OF_POWER_FRAMEWORK_SETTINGS, _) if kmdf < Kmdf::V1_33 => 72,
         _ => size.into(),
     })
 }
@@ -56,6 +56,8 @@ macro_rules! structures {
 }
 structures! {
     CHILD_LIST_CONFIG = "WDF_CHILD_LIST_CONFIG": 0 => 96;
+    // 1.31 added AssignedToGuest.
+    DEVICE_STATE = "WDF_DEVICE_STATE": 0 => 28, 31 => 32;
     COMPLETION_PARAMS = "WDF_REQUEST_COMPLETION_PARAMS": 0 => 72;
     DPC_CONFIG = "WDF_DPC_CONFIG": 0 => 24;
     DRIVER_CONFIG = "WDF_DRIVER_CONFIG": 0 => 32;
@@ -64,13 +66,21 @@ structures! {
     // S0 idle: 1.9 added PowerUpIdleDeviceOnSystemWake, 1.11 IdleTimeoutType and ExcludeD3Cold.
     IDLE_SETTINGS = "WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS": 0 => 24, 9 => 28, 11 => 36;
     INTERRUPT_CONFIG = "WDF_INTERRUPT_CONFIG": 0 => 56, 11 => 96, 13 => 104;
+    INTERRUPT_EXTENDED_POLICY = "WDF_INTERRUPT_EXTENDED_POLICY": 9 => 32;
+    // 1.9 added Group.
+    INTERRUPT_INFO = "WDF_INTERRUPT_INFO": 0 => 56, 9 => 64;
     IO_QUEUE_CONFIG = "WDF_IO_QUEUE_CONFIG": 0 => 80, 9 => 88, 11 => 96;
     IO_TARGET_OPEN_PARAMS = "WDF_IO_TARGET_OPEN_PARAMS": 0 => 120, 13 => 136;
     OBJECT_ATTRIBUTES = "WDF_OBJECT_ATTRIBUTES": 0 => 56;
+    // 1.11 added EvtDeviceReportedMissing.
+    PDO_EVENT_CALLBACKS = "WDF_PDO_EVENT_CALLBACKS": 0 => 56, 11 => 64;
+    PNP_CAPABILITIES = "WDF_DEVICE_PNP_CAPABILITIES": 0 => 48;
     PNPPOWER_EVENT_CALLBACKS = "WDF_PNPPOWER_EVENT_CALLBACKS": 0 => 136, 11 => 144;
     // 1.7 added EvtDeviceArmWakeFromSxWithReason.
     POWER_POLICY_EVENT_CALLBACKS = "WDF_POWER_POLICY_EVENT_CALLBACKS": 0 => 56, 7 => 64;
+    POWER_CAPABILITIES = "WDF_DEVICE_POWER_CAPABILITIES": 0 => 80;
     QUERY_INTERFACE_CONFIG = "WDF_QUERY_INTERFACE_CONFIG": 0 => 48;
+    REMOVE_LOCK_OPTIONS = "WDF_REMOVE_LOCK_OPTIONS": 11 => 8;
     REUSE_PARAMS = "WDF_REQUEST_REUSE_PARAMS": 0 => 24;
     // 1.9 added TolerableDelay, 1.13 UseHighResolutionTimer.
     TIMER_CONFIG = "WDF_TIMER_CONFIG": 0 => 24, 9 => 32, 13 => 40;
@@ -114,15 +124,15 @@ impl Structure {
 mod tests {
     use windows_releases::Kmdf;
 
-    use super::{DEVICE_STATE, IO_QUEUE_CONFIG, POWER_FRAMEWORK_SETTINGS, TIMER_CONFIG, sizes};
+    use super::{IO_QUEUE_CONFIG, OF_DEVICE_STATE, OF_POWER_FRAMEWORK_SETTINGS, TIMER_CONFIG, sizes};
 
     #[test]
     fn structures_have_the_size_of_their_version() {
         let of = |kmdf| sizes(kmdf).collect::<Vec<u64>>();
         let (first, last) = (of(Kmdf::V1_25), of(Kmdf::V1_33));
         assert_eq!((first.len(), of(Kmdf::V1_29).len(), of(Kmdf::V1_31).len(), last.len()), (80, 80, 81, 81));
-        assert_eq!((first[DEVICE_STATE], last[DEVICE_STATE]), (28, 32));
-        assert_eq!((first[POWER_FRAMEWORK_SETTINGS], last[POWER_FRAMEWORK_SETTINGS]), (72, 88));
+        assert_eq!((first[OF_DEVICE_STATE], last[OF_DEVICE_STATE]), (28, 32));
+        assert_eq!((first[OF_POWER_FRAMEWORK_SETTINGS], last[OF_POWER_FRAMEWORK_SETTINGS]), (72, 88));
         // WDF_DRIVER_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES, WDF_PNPPOWER_EVENT_CALLBACKS,
         // WDF_TIMER_CONFIG.
         assert_eq!([24, 33, 38, 41, 55].map(|index| first[index]), [32, 96, 56, 144, 40]);

@@ -189,7 +189,7 @@ pub(super) fn enter(device: Handle, up: &Up) -> Result<(), NtStatus> {
     set_power(device, connecting);
     let after = || event(device, D0_ENTRY_POST_INTERRUPTS, "EvtDeviceD0EntryPostInterruptsEnabled", &arguments);
     if let Err(status) = interrupt::enable_all(device).and_then(|()| after()) {
-        interrupt::disable_all(device);
+        let _ = interrupt::disable_all(device);
         run_callback(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL.into()]);
         return Err(status);
     }
@@ -266,10 +266,10 @@ fn leave(device: Handle, down: &'static Down, to: u32) -> Result<(), NtStatus> {
     set_policy(device, down.exits);
     let arguments = [to.into()];
     let before = event(device, D0_EXIT_PRE_INTERRUPTS, "EvtDeviceD0ExitPreInterruptsDisabled", &arguments);
-    interrupt::disable_all(device);
+    let disabled = interrupt::disable_all(device);
     let exited = event(device, D0_EXIT, "EvtDeviceD0Exit", &arguments);
     set_power(device, left);
     set_policy(device, down.rests);
     idle::release_parent(device);
-    before.and(exited)
+    before.and(disabled).and(exited)
 }

@@ -5,14 +5,14 @@ use etw_types::{Guid, NtStatus};
 use super::attributes::Attributes;
 use super::device;
 use super::kind::Kind;
-use super::object::{self, create, created};
+use super::object::{self, create, created, created_if_wanted};
 use super::state::with;
 use super::{Handle, life, structures};
 use crate::kernel::io::wmi::{self, WmiOperation, WmiRequest};
 use crate::kernel::{self, Answer, call_back, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
 /// `WDF_WMI_PROVIDER_CONTROL`.
 const EVENTS: i32 = 1;
@@ -53,8 +53,8 @@ functions! { pub(super) FUNCTIONS;
 
     /// Tracing through WMI is not supported, so there is no handle.
     #[irql(DISPATCH), fixed]
-    fn WdfWmiProviderGetTracingHandle(_provider: Ignored<Handle>) -> u64 {
-        0
+    fn WdfWmiProviderGetTracingHandle(provider: Handle) -> u64 {
+        with_provider(provider, |_| 0)
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -65,7 +65,7 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
-        created(create_instance(call, device, config, attributes), place)
+        created_if_wanted(create_instance(call, device, config, attributes), place)
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]

@@ -1,10 +1,12 @@
 //! The project's KMDF drivers on Microsoft's own framework, version 1.9, compared with the imitation. The tests run if the
 //! environment variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`, or if `nt-host framework` keeps it.
 
+mod hardware;
+mod loader;
 mod rust;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, build, build_for_1_9, temporary};
@@ -13,10 +15,11 @@ use crate::requirements::{self, FAILED_TO_REMOVE, VARIANTS, with_resources};
 use etw_types::NtStatus;
 use nt_host::{Below, Builder, Device, Difference, Error, Frameworks, NtHost, Report, RequestKind};
 
-/// Returns Microsoft's framework, which is a file or the folder with it, or says that the test is skipped.
+/// Returns the file of Microsoft's framework, without a loader beside it, or says that the test is skipped.
 fn original() -> Option<PathBuf> {
     let in_cache = || Frameworks::in_cache()?.find("1.9");
-    let framework = std::env::var_os("WDK_ETW_FRAMEWORK").map(PathBuf::from).or_else(in_cache);
+    let named = std::env::var_os("WDK_ETW_FRAMEWORK").map(PathBuf::from);
+    let framework = named.map(|path| file_in(&path, "wdf01000.sys").unwrap_or(path)).or_else(in_cache);
     if framework.is_none() {
         eprintln!(
             "skipped: WDK_ETW_FRAMEWORK does not name a folder with Microsoft's Wdf01000.sys of version 1.9, and the cache \
@@ -24,6 +27,12 @@ fn original() -> Option<PathBuf> {
         );
     }
     framework
+}
+
+/// Returns the file with this name, in any case, in a folder.
+fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
+    let files = fs::read_dir(folder).ok()?.map(|file| file.expect("a file").path());
+    files.into_iter().find(|path| path.file_name().is_some_and(|found| found.eq_ignore_ascii_case(name)))
 }
 
 /// A driver that was built for KMDF 1.33, with the image that adapts it to 1.9.
@@ -65,13 +74,16 @@ fn differences(name: &str, steps: impl FnMut(&mut Run) -> Result<(), Error>) -> 
 /// As [`differences`], for a variant of the driver.
 fn differences_with(name: &str, bug: u32, mut steps: impl FnMut(&mut Run) -> Result<(), Error>) -> Vec<String> {
     let Some(framework) = original() else { return Vec::new() };
-    let found = driver(name, bug).compare(framework, |host| {
+    differences_in(driver(name, bug).compare(framework, |host| {
         host.load()?;
         let mut run = Run { host: host.clone(), results: Vec::new() };
         steps(&mut run)?;
         host.unload()?;
         Ok(run.results)
-    });
+    }))
+}
+
+fn differences_in(found: Result<Vec<Difference>, Error>) -> Vec<String> {
     found.expect("both runs").iter().map(ToString::to_string).collect()
 }
 
@@ -196,7 +208,7 @@ fn requests_to_the_device_below_are_the_same() {
         host.unload()?;
         Ok(results)
     });
-    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+    let found = differences_in(found);
     assert!(found.is_empty(), "{found:#?}");
 }
 
@@ -296,7 +308,7 @@ fn drivers_change_what_a_device_requires_in_the_same_way() {
         let is_mistake = |difference: &Difference| {
             difference.aspect == "findings about other images"
                 && difference.is_original
-                && difference.line.starts_with("request-misuse IofCompleteRequest Wdf01000.sys+")
+                && difference.line.to_ascii_lowercase().starts_with("request-misuse iofcompleterequest wdf01000.sys+")
         };
         let (mistakes, found): (Vec<_>, Vec<_>) = found.expect("both runs").into_iter().partition(is_mistake);
         assert!(found.is_empty(), "{bug}, {has_resources}: {found:#?}");
@@ -317,7 +329,7 @@ fn a_driver_that_was_built_for_1_9_binds_to_it() {
             host.unload()?.assert_clean();
             Ok(Vec::new())
         });
-        let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+        let found = differences_in(found);
         assert!(found.is_empty(), "{name}: {found:#?}");
     }
 }
@@ -326,12 +338,7 @@ fn a_driver_that_was_built_for_1_9_binds_to_it() {
 fn the_original_is_kept_by_its_version() {
     let Some(framework) = original() else { return };
     let frameworks = Frameworks::new(temporary("frameworks"));
-    let is_framework = |path: &PathBuf| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("wdf01000.sys"));
-    let file = match fs::read_dir(&framework) {
-        Ok(mut files) => files.find_map(|file| Some(file.ok()?.path()).filter(is_framework)).expect("the file"),
-        Err(_) => framework,
-    };
-    let version = frameworks.add(file).expect("a framework");
+    let version = frameworks.add(framework).expect("a framework");
     assert_eq!((version.as_str(), frameworks.list().len()), ("1.9", 1));
     assert!(frameworks.find(&version).is_some_and(|file| file.is_file()));
     frameworks.remove(&version).expect("removed");

@@ -106,6 +106,29 @@ fn the_echo_driver_is_the_same() {
     }
 }
 
+/// The devices of the driver have children, and all callbacks: the children go after the last request of their parent.
+#[test]
+fn children_go_with_their_parents_in_the_same_order() {
+    let Some(framework) = original() else { return };
+    for surprise in [false, true] {
+        let found = adapted(built(driver("kmdf_misuse.sys"))).compare(&framework, |host| {
+            host.load()?;
+            let devices = [host.add_device()?, host.add_device()?];
+            let mut results = control(&devices[0], &[(code(0), b"input")])?;
+            devices[1].sleep()?;
+            devices[1].wake()?;
+            for device in devices {
+                let removed = if surprise { device.surprise_remove() } else { device.remove() };
+                results.push(format!("{:?}", removed.map_err(|error| error.to_string())));
+            }
+            host.unload()?;
+            Ok(results)
+        });
+        let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{surprise}: {found:#?}");
+    }
+}
+
 /// What the driver tries on the original with one device: wrong replies, types, names and sizes.
 #[test]
 fn the_driver_that_misuses_the_crate_is_clean_on_the_original() {

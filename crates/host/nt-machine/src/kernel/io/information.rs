@@ -2,14 +2,15 @@
 
 use etw_types::NtStatus;
 
+use crate::image;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::registry::keys;
 use crate::kernel::shared_data::PHYSICAL_PAGES;
 use crate::kernel::sync::process::{self, SYSTEM};
 use crate::kernel::{kernel, lock};
-use crate::layout::{CLIENT_ID, DRIVER_OBJECT, OBJECT_ATTRIBUTES, UNICODE_STRING};
-use crate::memory::{GuestPtr, GuestSlice};
+use crate::layout::{CLIENT_ID, OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::memory::{Fault, GuestPtr, GuestSlice};
 use crate::routine::{Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The classes of system information.
@@ -75,18 +76,29 @@ routines! { pub(super) ROUTINES;
         done(())
     }
 
-    /// The only service is the driver itself, which is already loaded.
+    /// All images of a run are loaded in the order in which they need each other, before the driver.
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
     fn ZwLoadDriver(path: GuestPtr<UNICODE_STRING>) -> Outcome {
-        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config.name));
-        fail(if is_own { NtStatus::ImageAlreadyLoaded } else { NtStatus::ObjectNameNotFound })
+        fail(if is_loaded(path)? { NtStatus::ImageAlreadyLoaded } else { NtStatus::ObjectNameNotFound })
     }
 
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
     fn ZwUnloadDriver(path: GuestPtr<UNICODE_STRING>) -> Outcome {
-        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config.name));
-        fail(if is_own { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
+        fail(if is_loaded(path)? { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
     }
+}
+
+/// Returns whether the service with this key is an image of the run that is loaded.
+fn is_loaded(path: GuestPtr<UNICODE_STRING>) -> Result<bool, Fault> {
+    let path = path.text()?;
+    let is_own = |name: &str| path.eq_ignore_ascii_case(&keys::service(name));
+    for driver in lock(&kernel().io).drivers.clone() {
+        // The name is `\Driver\` and that of the service.
+        if driver.DriverName().text()?.rsplit('\\').next().is_some_and(is_own) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn system_information(class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
@@ -140,14 +152,16 @@ fn processes(buffer: u64) -> Vec<u8> {
     entry
 }
 
-/// `RTL_PROCESS_MODULES`: the kernel and the driver.
+/// `RTL_PROCESS_MODULES`: the kernel and the loaded images.
 fn modules() -> Outcome<Vec<u8>> {
-    let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().io).driver;
-    let own = (driver.DriverStart().read()?.address(), driver.DriverSize().read()?);
-    let image = kernel().table.image();
-    let drivers = format!(r"\SystemRoot\System32\drivers\{}.sys", kernel().config.name);
-    let modules =
-        [(image.base, image.size as u32, r"\SystemRoot\system32\ntoskrnl.exe"), (own.0, own.1, drivers.as_str())];
+    let drivers = lock(&kernel().io).drivers.clone();
+    let nt = kernel().table.image();
+    let mut modules = vec![(nt.base, nt.size as u32, r"\SystemRoot\system32\ntoskrnl.exe".to_owned())];
+    for driver in drivers {
+        let base = driver.DriverStart().read()?.address();
+        let name = image::name_at(base).unwrap_or_default();
+        modules.push((base, driver.DriverSize().read()?, format!(r"\SystemRoot\System32\drivers\{name}")));
+    }
     let mut information = (modules.len() as u64).to_le_bytes().to_vec();
     for (index, (base, size, path)) in (0_u16..).zip(modules) {
         let mut module = vec![0; MODULE];

@@ -30,6 +30,7 @@ pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod plug_play;
 pub(crate) mod pnp;
+pub(crate) mod power_framework;
 pub(crate) mod registration;
 mod relations;
 mod remove_lock;
@@ -66,6 +67,7 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     interrupt::ROUTINES,
     mdl::ROUTINES,
     plug_play::ROUTINES,
+    power_framework::ROUTINES,
     registration::ROUTINES,
     remove_lock::ROUTINES,
     request::ROUTINES,

@@ -81,8 +81,16 @@ pub(super) fn eject(physical: Object) {
 
 /// Makes another thread perform an action, after what is happening to devices now. If the device sleeps, the action is
 /// performed when it wakes up: Windows sends no plug-and-play requests while the system sleeps.
+///
+/// An action that has not begun yet serves all that request it.
 fn schedule(physical: Object, action: Action) {
-    lock(&kernel().io).scheduled.push((physical, action));
+    {
+        let scheduled = &mut lock(&kernel().io).scheduled;
+        if scheduled.contains(&(physical, action)) {
+            return;
+        }
+        scheduled.push((physical, action));
+    }
     work::submit(physical.address(), move || {
         let failed = || -> Outcome<Option<Object>> {
             let _turn = Turn::take();
@@ -94,7 +102,10 @@ fn schedule(physical: Object, action: Action) {
             let device = if device::exists(physical) { stack::above(physical)? } else { None };
             let Some(device) = device else { return Ok(None) };
             if lock(&kernel().io).asleep.contains(&device) {
-                lock(&kernel().io).postponed.push((physical, action));
+                let postponed = &mut lock(&kernel().io).postponed;
+                if !postponed.contains(&(physical, action)) {
+                    postponed.push((physical, action));
+                }
                 return Ok(None);
             }
             match action {

@@ -54,6 +54,11 @@ pub(crate) fn interrupts() -> Vec<Interrupt> {
         .collect()
 }
 
+/// Returns how an interrupt is shared: `ShareDisposition` of its descriptors.
+pub(crate) const fn sharing(interrupt: Interrupt) -> u8 {
+    if interrupt.message.is_some() { EXCLUSIVE } else { SHARED }
+}
+
 /// Returns the descriptors of a device's resources, raw and translated.
 pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
     let mut interrupts = interrupts().into_iter();
@@ -80,10 +85,10 @@ pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
             }
         };
         for interrupt in interrupts.by_ref().take(count as usize) {
-            let (flags, share) = if interrupt.message.is_some() { (LATCHED | MESSAGE, EXCLUSIVE) } else { (0, SHARED) };
+            let flags = if interrupt.message.is_some() { LATCHED | MESSAGE } else { 0 };
             let descriptor = |level: u32, vector: u32| CM_PARTIAL_RESOURCE_DESCRIPTOR {
                 Type: INTERRUPT,
-                ShareDisposition: share,
+                ShareDisposition: sharing(interrupt),
                 Flags: flags,
                 u: [level, vector, 1, 0],
             };
