@@ -314,6 +314,22 @@ static VOID NTAPI ControlRequest(WDFQUEUE Queue, WDFREQUEST Request, size_t Outp
     Complete(Request, status, bytes);
 }
 
+/* The driver's own dispatch routine, in place of the framework's. */
+static NTSTATUS NTAPI Read(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    ULONG length = Irp->Tail.Overlay.CurrentStackLocation->Parameters.Read.Length;
+
+    LOG("read of %u bytes, its device %d\n", length, Device == WDF(WDFDEVICEWDMGETDEVICEOBJECT, WdfDeviceWdmGetDeviceObject, Control));
+    Irp->IoStatus.Status = length < 3 ? STATUS_BUFFER_TOO_SMALL : 0;
+    Irp->IoStatus.Information = length < 3 ? 0 : 3;
+    if (length >= 3) {
+        __builtin_memcpy(Irp->AssociatedIrp.SystemBuffer, "abc", 3);
+    }
+    length = Irp->IoStatus.Status;
+    IofCompleteRequest(Irp, 0);
+    return (NTSTATUS)length;
+}
+
 static NTSTATUS CreateControlDevice(WDFDRIVER Driver)
 {
     UNICODE_STRING everyone = RTL_CONSTANT_STRING(L"D:P(A;;GA;;;SY)(A;;GA;;;BA)");
@@ -369,6 +385,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     if (status < 0) {
         return status;
     }
+    Driver->MajorFunction[IRP_MJ_READ] = Read;
     status = StartCallouts();
     if (status >= 0) {
         status = FltRegisterFilter(Driver, &Registration, &Filter);

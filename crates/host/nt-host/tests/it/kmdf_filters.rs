@@ -24,6 +24,10 @@ pub(crate) fn steps(host: &NtHost) -> Result<Vec<String>, Error> {
     let control = host.open(r"\Device\KmdfFilters")?;
     results.push(control.ioctl(BLOCK_PORT, &23_u16.to_le_bytes(), 0)?.status.to_string());
     results.push(control.ioctl(BLOCK_PORT, &[], 0)?.status.to_string());
+    for length in [8, 2] {
+        let read = control.read(length)?;
+        results.push(format!("{} {:?}", read.status, read.output));
+    }
     for remote in ["10.0.0.1:23", "10.0.0.1:4000", "10.0.0.1:443"] {
         let passage = connect(host, remote)?;
         results.push(format!("{remote}: {:?}", passage.verdict));
@@ -59,6 +63,8 @@ fn a_framework_driver_filters_connections_and_files() {
     let expected = [
         "0x00000000 STATUS_SUCCESS",
         "0xC0000023 STATUS_BUFFER_TOO_SMALL",
+        "0x00000000 STATUS_SUCCESS [97, 98, 99]",
+        "0xC0000023 STATUS_BUFFER_TOO_SMALL []",
         "10.0.0.1:23: Block",
         "10.0.0.1:4000: Permit",
         "Permit",

@@ -297,7 +297,7 @@ fn drivers_change_what_a_device_requires_in_the_same_way() {
         let is_mistake = |difference: &Difference| {
             difference.aspect == "findings about other images"
                 && difference.is_original
-                && difference.line.starts_with("request-misuse IofCompleteRequest Wdf01000.sys+")
+                && difference.line.to_lowercase().starts_with("request-misuse iofcompleterequest wdf01000.sys+")
         };
         let (mistakes, found): (Vec<_>, Vec<_>) = found.expect("both runs").into_iter().partition(is_mistake);
         assert!(found.is_empty(), "{bug}, {has_resources}: {found:#?}");
