@@ -15,6 +15,7 @@ status_newtype! {
     /// ```
     NtStatus {
         Success = 0x0000_0000 "STATUS_SUCCESS",
+        Abandoned = 0x0000_0080 "STATUS_ABANDONED",
         Timeout = 0x0000_0102 "STATUS_TIMEOUT",
         Pending = 0x0000_0103 "STATUS_PENDING",
         Reparse = 0x0000_0104 "STATUS_REPARSE",

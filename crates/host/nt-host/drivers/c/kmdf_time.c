@@ -1,4 +1,5 @@
-/* A KMDF driver that uses timers, DPCs, work items and locks. Times in its log are in milliseconds. */
+/* A KMDF driver that uses timers, DPCs, work items and locks. Times in its log are in milliseconds. With BUG 1, callbacks wait for
+   themselves. */
 
 #include "framework.h"
 
@@ -9,6 +10,7 @@
 #define LOCKS 0x222010
 #define SCOPE 0x222014
 #define PARENTS 0x222018
+#define ENDS 0x22201C
 
 static WDFTIMER Once, Passive, Periodic;
 static WDFWORKITEM Work, Contender;
@@ -71,6 +73,9 @@ static VOID NTAPI OnPassive(WDFTIMER Timer)
     time.QuadPart = MILLISECONDS(10);
     KeDelayExecutionThread(0, FALSE, &time);
     LOG("passive until %u, irql %u\n", Now(), Irql());
+    if (BUG == 1) {
+        WDF(WDFTIMERSTOP, WdfTimerStop, Timer, TRUE);
+    }
 }
 
 static VOID NTAPI OnPeriodic(WDFTIMER Timer)
@@ -197,6 +202,52 @@ static NTSTATUS Scope(WDFREQUEST Request)
     return status;
 }
 
+/* A work item may delete itself, but not wait for itself. */
+static VOID NTAPI OnOwnEnd(WDFWORKITEM Item)
+{
+    if (BUG == 1) {
+        WDF(WDFWORKITEMFLUSH, WdfWorkItemFlush, Item);
+    }
+    LOG("ends itself\n");
+    WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)Item);
+    LOG("ended itself\n");
+}
+
+static VOID NTAPI OnLastWork(WDFWORKITEM Item)
+{
+    LOG("last work\n");
+}
+
+static NTSTATUS QueueWork(PFN_WDF_WORKITEM Callback, WDFWORKITEM *Item)
+{
+    WDF_OBJECT_ATTRIBUTES attributes;
+    WDF_WORKITEM_CONFIG config = {0};
+    NTSTATUS status;
+
+    config.Size = sizeof(config);
+    config.EvtWorkItemFunc = Callback;
+    InitAttributes(&attributes, Device);
+    status = WDF(WDFWORKITEMCREATE, WdfWorkItemCreate, &config, &attributes, Item);
+    if (status >= 0) {
+        WDF(WDFWORKITEMENQUEUE, WdfWorkItemEnqueue, *Item);
+    }
+    return status;
+}
+
+/* The callback of a queued work item runs before the work item is deleted. */
+static NTSTATUS Ends(void)
+{
+    WDFWORKITEM item;
+    NTSTATUS status = QueueWork(OnLastWork, &item);
+
+    if (status < 0) {
+        return status;
+    }
+    WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)item);
+    LOG("deleted\n");
+    return QueueWork(OnOwnEnd, &item);
+}
+
 static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
     NTSTATUS status = 0;
@@ -225,6 +276,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         break;
     case PARENTS:
         LOG("parents %u %u %u\n", HasParent(Once), HasParent(Work), HasParent(Dpc));
+        break;
+    case ENDS:
+        status = Ends();
         break;
     default:
         status = STATUS_INVALID_DEVICE_REQUEST_;

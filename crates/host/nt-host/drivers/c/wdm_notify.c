@@ -55,6 +55,28 @@ static PVOID LookUp(PWSTR Name)
 
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
 
+/* The name of a process's image, from its object and from a handle to it. */
+static VOID LogImage(PVOID Process)
+{
+    ROUTINE(NTSTATUS, SeLocateProcessImageName, PVOID, PUNICODE_STRING *);
+    ROUTINE(NTSTATUS, ObOpenObjectByPointer, PVOID, ULONG, PVOID, ULONG, PVOID, UCHAR, HANDLE *);
+    ROUTINE(NTSTATUS, ZwQueryInformationProcess, HANDLE, LONG, PVOID, ULONG, ULONG *);
+    UNICODE_STRING *located, queried[16];
+    HANDLE handle;
+    ULONG length, needed;
+
+    if (SeLocateProcessImageName(Process, &located) < 0) {
+        return;
+    }
+    if (ObOpenObjectByPointer(Process, OBJ_KERNEL_HANDLE, NULL, 0, NULL, 0, &handle) >= 0) {
+        LOG("too short: %08x\n", ZwQueryInformationProcess(handle, 27, queried, sizeof(*queried), &needed));
+        LOG("queried: %08x\n", ZwQueryInformationProcess(handle, 27, queried, sizeof(queried), &length));
+        LOG("%wZ, %wZ, %d\n", located, queried, length == needed && needed == sizeof(*queried) + queried->MaximumLength);
+        ZwClose(handle);
+    }
+    ExFreePool(located);
+}
+
 static VOID NTAPI OnProcess(PVOID Process, HANDLE Id, CREATE_INFO *Info)
 {
     ROUTINE(HANDLE, PsGetProcessId, PVOID);
@@ -65,6 +87,7 @@ static VOID NTAPI OnProcess(PVOID Process, HANDLE Id, CREATE_INFO *Info)
     }
     LOG("process %u of %u: %wZ, '%wZ', its object %d\n", (ULONG)(ULONG_PTR)Id, (ULONG)(ULONG_PTR)Info->ParentProcessId,
         Info->ImageFileName, Info->CommandLine, PsGetProcessId(Process) == Id && *(UCHAR *)Process == 3);
+    LogImage(Process);
     if (Info->CommandLine->Length == 8) {
         Info->CreationStatus = (NTSTATUS)0xC0000022;
     }

@@ -123,7 +123,9 @@ static NTSTATUS Processors(void)
 
 static NTSTATUS Devices(void)
 {
+    ROUTINE(ULONG, IoWMIDeviceObjectToProviderId, PDEVICE_OBJECT);
     static ULONG Key;
+    ULONG provider = IoWMIDeviceObjectToProviderId(TheDevice);
     PVOID extension = NULL, again = &Key;
     PDEVICE_OBJECT other;
     NTSTATUS status;
@@ -132,6 +134,7 @@ static NTSTATUS Devices(void)
     CHECK((TheDevice->Flags & 0x40) != 0 && TheDriver->DriverExtension->DriverObject == TheDriver);
     CHECK(IoCreateDevice(TheDriver, 0, NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &other) == 0);
     CHECK((other->Flags & 0x40) == 0);
+    CHECK(IoWMIDeviceObjectToProviderId(other) != provider && IoWMIDeviceObjectToProviderId(TheDevice) == provider);
     CHECK(IoAttachDeviceToDeviceStack(other, TheDevice) == TheDevice);
     CHECK(TheDevice->AttachedDevice == other && other->StackSize == 2);
     IoDetachDevice(TheDevice);

@@ -316,7 +316,58 @@ static NTSTATUS Satisfied(void)
     return 0;
 }
 
-static const STEP Steps[] = {GuardedMutex, FlushedDpcs, Resource, PulsedEvents, Satisfied};
+#define ABANDONED ((LIST_ENTRY *)0x80)
+
+static KQUEUE Queue;
+static LIST_ENTRY Entries[3];
+
+/* Waits for an entry of the queue. */
+static VOID NTAPI Take(PVOID Context)
+{
+    LIST_ENTRY *entry = KeRemoveQueue(&Queue, 0, NULL);
+
+    (void)Context;
+    if (entry == ABANDONED) {
+        Other++;
+    } else {
+        Value = 10 * Value + (ULONG)(entry - Entries);
+    }
+    PsTerminateSystemThread(0);
+}
+
+/* Threads get the entries of a queue in order, whether these were there before them or not. After the queue was run down, they
+   get STATUS_ABANDONED. */
+static NTSTATUS Queues(void)
+{
+    LARGE_INTEGER now = {0};
+    ULONG index;
+
+    Value = Other = 0;
+    KeInitializeQueue(&Queue, 0);
+    CHECK(KeRemoveQueue(&Queue, 0, &now) == (LIST_ENTRY *)0x102);
+    CHECK(KeInsertQueue(&Queue, &Entries[1]) == 0 && KeInsertQueue(&Queue, &Entries[2]) == 1);
+    CHECK(KeInsertHeadQueue(&Queue, &Entries[0]) == 2 && KeReadStateQueue(&Queue) == 3);
+    CHECK(KeRemoveQueue(&Queue, 0, NULL) == &Entries[0] && KeReadStateQueue(&Queue) == 2);
+    CHECK(Start(Take, NULL) == 0 && Value == 1);
+    CHECK(Start(Take, NULL) == 0 && Value == 12);
+    CHECK(Start(Take, NULL) == 0 && Value == 12);
+    CHECK(KeInsertQueue(&Queue, &Entries[0]) == 0);
+    Delay(1);
+    CHECK(Value == 120 && KeReadStateQueue(&Queue) == 0);
+    CHECK(Start(Take, NULL) == 0 && Other == 0);
+    CHECK(KeRundownQueue(&Queue) == NULL);
+    Delay(1);
+    CHECK(Other == 1 && KeRemoveQueue(&Queue, 0, NULL) == ABANDONED);
+    KeInitializeQueue(&Queue, 1);
+    for (index = 0; index < 3; index++) {
+        KeInsertQueue(&Queue, &Entries[index]);
+    }
+    CHECK(KeRundownQueue(&Queue) == &Entries[0]);
+    CHECK(Entries[0].Flink == &Entries[1] && Entries[2].Flink == &Entries[0] && Entries[0].Blink == &Entries[2]);
+    return 0;
+}
+
+static const STEP Steps[] = {GuardedMutex, FlushedDpcs, Resource, PulsedEvents, Satisfied, Queues};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

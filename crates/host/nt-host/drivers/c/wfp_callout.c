@@ -16,13 +16,15 @@
 #define LATER_HOST 0x0a000007
 #define LATER_REFUSED_HOST 0x0a000008
 
-enum { LEAK_CLONE = 1, FREE_TWICE, INJECT_ORIGINAL, NEVER_COMPLETE, STAY_REGISTERED, WRONG_IRQL, MOVE_DATA, KEEP_REFERENCE, NOT_APPLIED, KEEP_SESSION, NEVER_COMPLETE_CLASSIFY };
+enum { LEAK_CLONE = 1, FREE_TWICE, INJECT_ORIGINAL, NEVER_COMPLETE, STAY_REGISTERED, WRONG_IRQL, MOVE_DATA, KEEP_REFERENCE, NOT_APPLIED, KEEP_SESSION, NEVER_COMPLETE_CLASSIFY, KEEP_FLOWS };
 
 DEFINE_GUID(SUBLAYER, 0x6a7d1f00, 0x0001, 0x4a5b, 0x90, 0x00, 1, 2, 3, 4, 5, 6);
 
 static PDEVICE_OBJECT Device;
 static HANDLE Engine, Injection, Redirection;
 static UINT32 StreamId;
+static KSPIN_LOCK Lock;
+static LIST_ENTRY Flows;
 
 typedef struct {
     PIO_WORKITEM Item;
@@ -37,6 +39,8 @@ typedef struct {
 } LATER;
 
 typedef struct {
+    LIST_ENTRY Entry;
+    UINT64 Handle;
     ULONG Bytes;
 } FLOW;
 
@@ -183,10 +187,21 @@ static VOID NTAPI Redirect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMI
     FwpsReleaseClassifyHandle(handle);
 }
 
+static VOID Forget(FLOW *Flow)
+{
+    KIRQL irql;
+
+    KeAcquireSpinLock(&Lock, &irql);
+    RemoveEntryList(&Flow->Entry);
+    KeReleaseSpinLock(&Lock, irql);
+    ExFreePoolWithTag(Flow, TAG);
+}
+
 static VOID NTAPI Established(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
                               const FWPS_FILTER *Filter, UINT64 FlowContext, FWPS_CLASSIFY_OUT *Out)
 {
     FLOW *flow = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof *flow, TAG);
+    KIRQL irql;
 
     UNREFERENCED_PARAMETER(Data);
     UNREFERENCED_PARAMETER(Context);
@@ -196,9 +211,13 @@ static VOID NTAPI Established(const FWPS_INCOMING_VALUES *Values, const FWPS_INC
     Out->actionType = FWP_ACTION_CONTINUE;
     if (flow == NULL)
         return;
+    flow->Handle = Metadata->flowHandle;
     flow->Bytes = 0;
-    if (!NT_SUCCESS(FwpsFlowAssociateContext(Metadata->flowHandle, FWPS_LAYER_STREAM_V4, StreamId, (UINT64)flow)))
-        ExFreePoolWithTag(flow, TAG);
+    KeAcquireSpinLock(&Lock, &irql);
+    InsertTailList(&Flows, &flow->Entry);
+    KeReleaseSpinLock(&Lock, irql);
+    if (!NT_SUCCESS(FwpsFlowAssociateContext(flow->Handle, FWPS_LAYER_STREAM_V4, StreamId, (UINT64)flow)))
+        Forget(flow);
 }
 
 static VOID NTAPI Stream(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
@@ -226,7 +245,29 @@ static VOID NTAPI FlowDelete(UINT16 Layer, UINT32 Callout, UINT64 Context)
     FLOW *flow = (FLOW *)Context;
 
     LOG("flow ends at layer %u of callout %d with %u bytes\n", Layer, Callout == StreamId, flow->Bytes);
-    ExFreePoolWithTag(flow, TAG);
+    Forget(flow);
+}
+
+/* Removes the contexts of the flows that are still open: otherwise, the callout cannot be unregistered. */
+static VOID RemoveContexts(void)
+{
+    for (;;) {
+        LIST_ENTRY *entry;
+        UINT64 handle = 0;
+        KIRQL irql;
+
+        KeAcquireSpinLock(&Lock, &irql);
+        entry = Flows.Flink;
+        if (entry != &Flows) {
+            handle = CONTAINING_RECORD(entry, FLOW, Entry)->Handle;
+            RemoveEntryList(entry);
+            InitializeListHead(entry);
+        }
+        KeReleaseSpinLock(&Lock, irql);
+        if (entry == &Flows)
+            return;
+        FwpsFlowRemoveContext(handle, FWPS_LAYER_STREAM_V4, StreamId);
+    }
 }
 
 static VOID NTAPI Injected(VOID *Context, NET_BUFFER_LIST *List, BOOLEAN Dispatch)
@@ -396,6 +437,8 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     UNREFERENCED_PARAMETER(Driver);
     if (Engine != NULL && BUG != KEEP_SESSION)
         FwpmEngineClose(Engine);
+    if (BUG != KEEP_FLOWS)
+        RemoveContexts();
     for (index = 0; index < COUNT; index++)
         if (Callouts[index].Id != 0 && (BUG != STAY_REGISTERED || index != 1))
             FwpsCalloutUnregisterById(Callouts[index].Id);
@@ -412,6 +455,8 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 
     UNREFERENCED_PARAMETER(Path);
     Driver->DriverUnload = Unload;
+    KeInitializeSpinLock(&Lock);
+    InitializeListHead(&Flows);
     status = IoCreateDevice(Driver, 0, NULL, FILE_DEVICE_NETWORK, 0, FALSE, &Device);
     if (!NT_SUCCESS(status))
         return status;

@@ -68,6 +68,15 @@ fn the_fuzzer_sends_connections_and_packets_to_a_callout_driver() {
     fuzz(&callout("fuzz_callout", 0), 500).assert_clean();
 }
 
+/// It also redirects and pends connections, keeps contexts of flows, and injects clones of packets.
+#[test]
+fn a_callout_driver_without_mistakes_has_no_findings() {
+    let harvest = fuzz(&callout("wfp_callout", 0), 500);
+    harvest.assert_clean();
+    let (blocks, hits) = harvest.blocks;
+    assert!(hits * 4 > blocks * 3, "{hits} of {blocks} blocks of code ran");
+}
+
 /// It also pends operations, keeps contexts and asks its client.
 #[test]
 fn a_minifilter_without_mistakes_has_no_findings() {

@@ -96,8 +96,8 @@ const CONFORM: [&str; 8] = [
 ];
 
 /// The steps of `wdm_sync`, in order.
-const SYNC: [&str; 5] =
-    ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events", "satisfied waits"];
+const SYNC: [&str; 6] =
+    ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events", "satisfied waits", "queues"];
 
 /// Has a driver run its steps and checks that each one returns 0. A step that fails returns a status or a line number.
 pub(crate) fn every_step(driver: &str, steps: &[&str]) {

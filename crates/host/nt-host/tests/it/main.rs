@@ -25,6 +25,7 @@ mod idle;
 mod images;
 mod kernel;
 mod kmdf;
+mod kmdf_filters;
 mod kmdf_rules;
 mod limits;
 mod loader;

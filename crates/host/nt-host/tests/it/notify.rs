@@ -14,8 +14,13 @@ fn a_driver_gets_the_notifications_it_registered_for_and_can_deny_them() {
     let (host, mut log) = (plain("wdm_notify").start().expect("DriverEntry"), Log::default());
     let told = host.notify(created(100, "notepad a.txt")).expect("a notification");
     assert_eq!((told.called, told.status), (1, NtStatus::Success));
-    let line = r"process 100 of 4: \??\C:\Windows\notepad.exe, 'notepad a.txt', its object 1";
-    assert_eq!(log.lines(&host), [line]);
+    let lines = [
+        r"process 100 of 4: \??\C:\Windows\notepad.exe, 'notepad a.txt', its object 1",
+        "too short: c0000004",
+        "queried: 00000000",
+        r"\??\C:\Windows\notepad.exe, \??\C:\Windows\notepad.exe, 1",
+    ];
+    assert_eq!(log.lines(&host), lines);
     assert_eq!(host.notify(created(104, "evil")).expect("a notification").status, NtStatus::AccessDenied);
     log.lines(&host);
 

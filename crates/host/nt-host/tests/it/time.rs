@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::c::{Log, framework};
-use nt_host::{Device, IoRequest, NtHost, RequestKind};
+use crate::common::c::{FRAMEWORK, Log, build, framework};
+use nt_host::{Device, IoRequest, NtHost, RequestKind, Rule};
 
 const START_TIMERS: u32 = 0x0022_2000;
 const STOP_TIMERS: u32 = 0x0022_2004;
@@ -12,6 +12,7 @@ const DEFERRED: u32 = 0x0022_200C;
 const LOCKS: u32 = 0x0022_2010;
 const SCOPE: u32 = 0x0022_2014;
 const PARENTS: u32 = 0x0022_2018;
+const ENDS: u32 = 0x0022_201C;
 
 fn start() -> (NtHost, Device, Log) {
     let host = framework("kmdf_time").start().expect("DriverEntry");
@@ -131,4 +132,28 @@ fn callbacks_of_a_scope_run_one_at_a_time() {
     order(&device, SCOPE);
     assert_eq!(log.lines(&host), ["scoped, 0 inside"]);
     host.unload().expect("unload").assert_clean();
+}
+
+/// Microsoft's Windows-Driver-Frameworks: `FxWorkItem::FlushAndRundown` in `shared/core/fxworkitem.cpp`.
+#[test]
+fn a_work_item_runs_before_it_is_deleted_and_may_delete_itself() {
+    let (host, device, mut log) = start();
+    order(&device, ENDS);
+    assert_eq!(log.lines(&host), ["last work", "deleted", "ends itself", "ended itself"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn callbacks_that_wait_for_themselves_are_found() {
+    let image = build("kmdf_time", 1, "FxDriverEntry", &FRAMEWORK);
+    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    order(&device, ENDS);
+    order(&device, START_TIMERS);
+    host.advance(Duration::from_millis(160)).expect("time");
+    let report = host.unload().expect("unload");
+    let found: Vec<&str> = report.findings().iter().map(|finding| finding.detail.as_str()).collect();
+    let call = |function| format!("calls {function} for an object whose callback calls it");
+    assert_eq!(found, [call("WdfWorkItemFlush"), call("WdfTimerStop")]);
+    assert_eq!(report.findings_of(Rule::FrameworkMisuse).count(), 2);
 }

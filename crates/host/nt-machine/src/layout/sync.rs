@@ -33,6 +33,14 @@ layout! {
         Padding: u32,
     }
 
+    KQUEUE: 0x40 {
+        Header: DISPATCHER_HEADER,
+        EntryListHead: LIST_ENTRY,
+        CurrentCount: u32,
+        MaximumCount: u32,
+        ThreadListHead: LIST_ENTRY,
+    }
+
     KTIMER: 0x40 {
         Header: DISPATCHER_HEADER,
         DueTime: u64,

@@ -183,6 +183,7 @@ fn dispatcher_objects_and_locks_have_the_layouts_of_microsofts_metadata() {
     same!(KEVENT, wdk::KEVENT { Header });
     same!(KMUTANT, wdk::KMUTANT { Header MutantListEntry OwnerThread ApcDisable; Abandoned = Anonymous });
     same!(KSEMAPHORE, services::KSEMAPHORE { Header Limit });
+    same!(KQUEUE, wdk::KQUEUE { Header EntryListHead CurrentCount MaximumCount ThreadListHead });
     assert_eq!(offset_of!(KTIMER, Dpc), offset_of!(services::KTIMER, Dpc));
     assert_eq!(offset_of!(KTIMER, DueTime), offset_of!(services::KTIMER, DueTime));
     assert_eq!(size_of::<KTIMER>(), size_of::<services::KTIMER>());

@@ -185,6 +185,17 @@ pub(crate) fn dispatches() -> bool {
     !handle.is_null() && with_driver(handle, |driver| driver.dispatches)
 }
 
+/// Returns the dispatch routine that the driver has stored in place of the framework's, or NULL.
+pub(super) fn own_dispatch_routine(major: u8) -> Result<GuestPtr<Code>, Fault> {
+    let handle = with(|framework| framework.driver());
+    if !dispatches() {
+        return Ok(GuestPtr::NULL);
+    }
+    let routines = with_driver(handle, |driver| driver.object).MajorFunction().read()?;
+    let own = routines.get(usize::from(major)).copied().unwrap_or_default();
+    Ok(if own == framework_routine(FRAMEWORK_DISPATCH) { GuestPtr::NULL } else { own })
+}
+
 /// Returns the driver and its `EvtDriverDeviceAdd`; both are NULL if the driver was not created.
 pub(super) fn device_add() -> (Handle, GuestPtr<Code>) {
     let handle = with(|framework| framework.driver());

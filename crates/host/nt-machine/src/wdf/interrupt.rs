@@ -367,10 +367,7 @@ fn disable(handle: Handle) -> Result<(), NtStatus> {
     io::disconnect(interrupt.object);
     with_interrupt(handle, |interrupt| interrupt.connected = false);
     // The DPC or work item of the service routine must run before the device leaves its working state.
-    kernel().scheduler.wait(None, |state| {
-        let queued = state.deferred.iter().any(|(key, _)| *key == handle.as_int());
-        (!queued && !state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
-    });
+    kernel().scheduler.wait(None, |state| (!state.is_pending(handle.as_int())).then_some(()));
     disabled
 }
 

@@ -154,7 +154,8 @@ fn dereference(handle: Handle) {
 pub(super) fn delete(handle: Handle) {
     if thread::irql() > PASSIVE && needs_passive(handle) {
         // It is documented that devices, timers, DPCs and work items are cleaned up at passive level.
-        return submit(handle.as_int(), move || delete(handle));
+        // Nothing waits for this job: the key of the object is the one of its callback.
+        return submit(0, move || delete(handle));
     }
     if change(handle, |object| object.deleted) {
         return;

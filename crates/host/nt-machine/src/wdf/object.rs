@@ -184,3 +184,13 @@ pub(super) fn needs_passive(wait: bool) {
         verify::find(kernel::framework_irql(), format_args!("waits at IRQL {irql}, allowed only at 0"));
     }
 }
+
+/// Reports a function that would wait for the callback of an object, and that this callback calls. Microsoft's framework does not
+/// wait then, either.
+pub(super) fn waits_for_itself(handle: Handle, function: &str) -> bool {
+    let itself = kernel().scheduler.look(|state| state.runs_here(handle.as_int()));
+    if itself {
+        verify::find(Rule::FrameworkMisuse, format_args!("calls {function} for an object whose callback calls it"));
+    }
+    itself
+}

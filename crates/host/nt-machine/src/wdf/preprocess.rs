@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use super::device::with_device;
 use super::request::{Request, create, with_request};
 use super::state::{Then, with};
-use super::{Handle, deliver, init};
+use super::{Handle, deliver, driver, init};
 use crate::kernel::io::client::{self as packets, Mode, Submission};
 use crate::kernel::io::{exchange, mdl, open, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
@@ -19,6 +19,8 @@ use crate::verify::{self, Rule};
 
 /// The highest major function.
 const LAST_MAJOR: u8 = 0x1B;
+/// The major functions that clients send: create, close, read, write, both control requests, cleanup.
+const CLIENTS: [u8; 7] = [0, 2, 3, 4, 0x0E, 0x0F, 0x12];
 /// The name of the driver's callback.
 pub(super) const CALLBACK: &str = "EvtDeviceWdmIrpPreprocess";
 
@@ -61,27 +63,46 @@ pub(super) fn wanted(device: Handle, major: u8, minor: u8) -> Option<(GuestPtr<C
     })
 }
 
-/// Calls the driver's preprocess callback for an IRP.
-fn show(
-    device: Handle,
-    (callback, wdm): (GuestPtr<Code>, GuestPtr<DEVICE_OBJECT>),
-    irp: GuestPtr<IRP>,
-    then: Then,
-) -> Result<NtStatus, Fault> {
+/// The driver's code that receives an IRP before the framework does, or in place of it.
+#[derive(Clone, Copy)]
+struct Receiver {
+    routine: GuestPtr<Code>,
+    wdm: GuestPtr<DEVICE_OBJECT>,
+    /// Whether it is a dispatch routine that the driver has stored in its driver object after `WdfDriverCreate`.
+    is_dispatch: bool,
+}
+
+/// Returns the driver's code that receives such IRPs.
+fn receiver(device: Handle, major: u8, minor: u8) -> Result<Option<Receiver>, Fault> {
+    let wdm = with_device(device, |device| device.wdm);
+    let own = if CLIENTS.contains(&major) { driver::own_dispatch_routine(major)? } else { GuestPtr::NULL };
+    if let Some(routine) = own.non_null() {
+        return Ok(Some(Receiver { routine, wdm, is_dispatch: true }));
+    }
+    Ok(wanted(device, major, minor).map(|(routine, wdm)| Receiver { routine, wdm, is_dispatch: false }))
+}
+
+/// Calls the driver's code that receives an IRP.
+fn show(device: Handle, receiver: Receiver, irp: GuestPtr<IRP>, then: Then) -> Result<NtStatus, Fault> {
+    let Receiver { routine, wdm, is_dispatch } = receiver;
     request::descend(wdm, irp)?;
     request::reached(irp);
-    with(|framework| framework.packets.insert(irp, then));
-    let arguments = [device.as_int(), irp.address()];
-    let status = call_back(CALLBACK, PASSIVE, callback, &arguments) as u32;
+    let (name, first) = if is_dispatch {
+        ("dispatch routine", wdm.address())
+    } else {
+        with(|framework| framework.packets.insert(irp, then));
+        (CALLBACK, device.as_int())
+    };
+    let status = call_back(name, PASSIVE, routine, &[first, irp.address()]) as u32;
     Ok(NtStatus::from_int(status))
 }
 
 /// Begins a client's request as an IRP, if the driver preprocesses it.
 pub(super) fn begin(device: Handle, file: Handle, requested: &IoRequest) -> Outcome<Option<exchange::Sent>> {
-    let Some((callback, wdm)) = wanted(device, requested.kind.as_int(), 0) else { return Ok(None) };
+    let Some(receiver) = receiver(device, requested.kind.as_int(), 0)? else { return Ok(None) };
     let object = file_object(device, file)?;
-    let show = |irp| show(device, (callback, wdm), irp, Then::Request(file));
-    Ok(Some(exchange::begin_with(wdm, object, (requested, Mode::User), callback, show)?))
+    let show = |irp| show(device, receiver, irp, Then::Request(file));
+    Ok(Some(exchange::begin_with(receiver.wdm, object, (requested, Mode::User), receiver.routine, show)?))
 }
 
 /// Calls `run` for a device, and returns its status. If the driver preprocesses IRPs with these functions, it receives
@@ -102,15 +123,15 @@ pub(super) fn through_with(
     file: Handle,
     run: impl FnOnce() -> NtStatus + Send + 'static,
 ) -> Result<NtStatus, Fault> {
-    let Some((callback, wdm)) = wanted(device, submission.major, submission.minor) else { return Ok(run()) };
+    let Some(receiver) = receiver(device, submission.major, submission.minor)? else { return Ok(run()) };
     let file = match file_object(device, file) {
         Ok(file) => file,
         Err(Failure::Status(status)) => return Ok(status),
         Err(Failure::Fault(fault)) => return Err(fault),
     };
     let submission = Submission { file, ..*submission };
-    let show = |irp| show(device, (callback, wdm), irp, Then::Run(Box::new(run)));
-    Ok(packets::finish(packets::begin_with(wdm, &submission, callback, show)?)?.status)
+    let show = |irp| show(device, receiver, irp, Then::Run(Box::new(run)));
+    Ok(packets::finish(packets::begin_with(receiver.wdm, &submission, receiver.routine, show)?)?.status)
 }
 
 /// Returns the I/O manager's file object for a framework file. If the driver does not use file objects, all files share

@@ -129,6 +129,9 @@ fn run(handle: Handle, timer: Timer, irql: u8) {
 /// Stops a timer. If `wait` is set, waits for a running callback. Returns whether the timer was set.
 fn stop(handle: Handle, wait: bool) -> bool {
     needs_passive(wait);
+    if wait && object::waits_for_itself(handle, "WdfTimerStop") {
+        return false;
+    }
     let was_set = cancel(handle);
     if wait {
         kernel().scheduler.wait_for_job(handle.as_int());
@@ -144,8 +147,10 @@ fn cancel(handle: Handle) -> bool {
     })
 }
 
-/// Called before a timer, work item or DPC is deleted: cancels it and waits for a running callback.
-pub(super) fn end(handle: Handle) {
+/// Called before a timer is deleted: cancels it and waits for a running callback.
+fn end(handle: Handle) {
     cancel(handle);
-    kernel().scheduler.wait_for_job(handle.as_int());
+    if !object::waits_for_itself(handle, "WdfObjectDelete") {
+        kernel().scheduler.wait_for_job(handle.as_int());
+    }
 }

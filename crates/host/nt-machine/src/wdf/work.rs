@@ -3,7 +3,7 @@
 use super::kind::Kind;
 use super::object::{self, create, created, lookup, parent_until_disposed};
 use super::structures::{self, Structure};
-use super::{Handle, sync, timer};
+use super::{Handle, sync};
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WORK_CONFIG};
 use crate::memory::{Code, GuestPtr};
@@ -35,9 +35,9 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE)]
     fn WdfWorkItemFlush(handle: Handle) {
-        kernel().scheduler.wait(None, |state| {
-            (!state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
-        });
+        if !object::waits_for_itself(handle, "WdfWorkItemFlush") {
+            end(handle);
+        }
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -90,8 +90,15 @@ impl Kind for Work {
     }
 
     fn end(&self) -> fn(Handle) {
-        timer::end
+        end
     }
+}
+
+/// Called before a work item or a DPC is deleted. A queued callback runs first, and a callback may delete its own object, as in
+/// Microsoft's framework (core/fxworkitem.cpp, core/fxdpc.cpp).
+fn end(handle: Handle) {
+    let key = handle.as_int();
+    kernel().scheduler.wait(None, |state| (state.runs_here(key) || !state.is_pending(key)).then_some(()));
 }
 
 fn create_work(

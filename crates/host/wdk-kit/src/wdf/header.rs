@@ -22,11 +22,18 @@ DECLSPEC_SELECTANY ULONG WdfMinimumVersionRequired = KMDF_VERSION_MINOR;
 
 ";
 
+/// As in the WDK, where the descriptors of control devices come with the framework.
+const SECURITY: &str = "#ifndef WDF_DEVICE_NO_WDMSEC_H
+#include \"wdmsec.h\"
+#endif
+";
+
 /// Returns the text of `wdf.h`. Fails if a name is declared twice.
 pub(crate) fn render(declarations: &[Declaration], functions: &[Function]) -> Result<String, String> {
     refuse_doubles(declarations, functions)?;
     let mut text = positions(functions);
     text.push_str(MINIMUM_VERSION);
+    text.push_str(SECURITY);
     Ok(head(&text) + &body(declarations, functions) + &calls(declarations, functions) + "#include \"nt/framework.h\"\n")
 }
 

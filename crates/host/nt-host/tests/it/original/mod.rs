@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, build, build_for_1_9, temporary};
 use crate::idle::SCENARIOS;
+use crate::kmdf_filters;
 use crate::requirements::{self, FAILED_TO_REMOVE, VARIANTS, with_resources};
 use etw_types::NtStatus;
 use nt_host::{Below, Builder, Device, Difference, Error, Frameworks, NtHost, Report, RequestKind};
@@ -134,7 +135,7 @@ fn timers_waits_locks_and_parents_are_the_same() {
     let found = differences("kmdf_time", |run| {
         let device = run.device()?;
         // All orders of the driver; the second one, which stops the timers, comes later.
-        for function in [0, 2, 3, 4, 5, 6] {
+        for function in [0, 2, 3, 4, 5, 6, 7] {
             run.ioctl(&device, 0x0022_2000 + 4 * function, &[])?;
             run.host.advance(Duration::from_millis(160))?;
         }
@@ -314,6 +315,20 @@ fn drivers_change_what_a_device_requires_in_the_same_way() {
         assert!(found.is_empty(), "{bug}, {has_resources}: {found:#?}");
         assert_eq!(mistakes.len(), usize::from(FAILED_TO_REMOVE.contains(&bug)), "{bug}: {mistakes:#?}");
     }
+}
+
+/// The clients of a callout driver and minifilter see the same, and its objects live as long.
+#[test]
+fn a_driver_that_filters_connections_and_files_is_the_same() {
+    let Some(framework) = original() else { return };
+    let found = adapted(kmdf_filters::builder(0)).compare(framework, |host| {
+        host.load()?;
+        let results = kmdf_filters::steps(host)?;
+        host.unload()?.assert_clean();
+        Ok(results)
+    });
+    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// A driver that was built for 1.9 needs no adapter.

@@ -190,7 +190,7 @@ fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) 
 fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -> Result<Notified, Fault> {
     let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
     object.Header().initialize(3, 0)?;
-    lock(&kernel().threads).processes.insert(process, object);
+    lock(&kernel().threads).processes.insert(process, (object, image.to_owned()));
     let (image, command_line) = (text(image)?, text(command_line)?);
     let info = new(PS_CREATE_NOTIFY_INFO {
         Size: size_of::<PS_CREATE_NOTIFY_INFO>() as u64,
@@ -216,7 +216,7 @@ fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -
 }
 
 fn process_exited(process: u64) -> Result<Notified, Fault> {
-    let object = lock(&kernel().threads).processes.remove(&process);
+    let object = lock(&kernel().threads).processes.remove(&process).map(|known| known.0);
     let basic = each(|about| *about == About::Process, "process notification", &[0, process, 0]);
     let arguments = [object.unwrap_or_default().address(), process, 0];
     let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);

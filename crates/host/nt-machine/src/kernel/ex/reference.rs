@@ -6,6 +6,7 @@ use super::handle::KernelHandle;
 use super::namespace;
 use super::object::{self, close, dereference, kind_and_object, open, reference};
 use crate::cpu::thread;
+use crate::kernel::sync::process;
 use crate::kernel::{REQUEST_RULES, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{GuestPtr, Opaque};
@@ -211,7 +212,7 @@ routines! { pub(super) ROUTINES;
 fn kind_of(object: u64) -> &'static str {
     match object::kind(object) {
         Some(kind) => kind,
-        None if object == system_process() => "process",
+        None if process::process_id(GuestPtr::new(object)) != 0 => "process",
         None if thread::number_of(GuestPtr::new(object)).is_some() => "thread",
         None => "object",
     }

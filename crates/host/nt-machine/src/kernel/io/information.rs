@@ -9,9 +9,9 @@ use crate::kernel::registry::keys;
 use crate::kernel::shared_data::PHYSICAL_PAGES;
 use crate::kernel::sync::process::{self, SYSTEM};
 use crate::kernel::{kernel, lock};
-use crate::layout::{CLIENT_ID, OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::layout::{CLIENT_ID, OBJECT_ATTRIBUTES, THREAD, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The classes of system information.
 const BASIC: i32 = 0;
@@ -22,6 +22,7 @@ const CODE_INTEGRITY: i32 = 103;
 /// The classes of process information.
 const PROCESS_BASIC: i32 = 0;
 const PROCESS_WOW64: i32 = 26;
+const PROCESS_IMAGE_FILE_NAME: i32 = 27;
 /// The size of `RTL_PROCESS_MODULE_INFORMATION`, and of the path at its end.
 const MODULE: usize = 0x128;
 const PATH: usize = 0x100;
@@ -58,9 +59,26 @@ routines! { pub(super) ROUTINES;
                 words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect()
             }
             PROCESS_WOW64 => vec![0; 8],
+            PROCESS_IMAGE_FILE_NAME => string_at(buffer.start().address(), &process::image(id)),
             _ => return fail(NtStatus::InvalidInfoClass),
         };
         store(&information, buffer, length)
+    }
+
+    /// The driver frees the string.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn SeLocateProcessImageName(
+        &call,
+        process: GuestPtr<THREAD>,
+        place: Out<GuestPtr<UNICODE_STRING>>,
+    ) -> Outcome {
+        let name = process::image(process::process_id(process));
+        let size = string_at(0, &name).len() as u64;
+        let memory = lock(&kernel().pool).allocate(size, *b"SeAt", true, call.from);
+        let Some(string) = memory.map(GuestPtr::<UNICODE_STRING>::new) else { return fail(NO_RESOURCES) };
+        string.cast::<u8>().write_all(&string_at(string.address(), &name))?;
+        place.set(string)?;
+        done(())
     }
 
     #[irql(PASSIVE), fails(NtStatus::InvalidCid)]
@@ -121,6 +139,18 @@ fn store(information: &[u8], buffer: GuestSlice<u8>, length: Out<u32>) -> Outcom
     }
     buffer.start().write_all(information)?;
     Ok(())
+}
+
+/// Returns a `UNICODE_STRING` for this address, with its text behind it.
+fn string_at(address: u64, text: &str) -> Vec<u8> {
+    let text: Vec<u8> = text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+    let mut string = vec![0; size_of::<UNICODE_STRING>()];
+    let (length, buffer) = (text.len() as u16, address.wrapping_add(string.len() as u64));
+    put(&mut string, 0, &(length - 2).to_le_bytes());
+    put(&mut string, 2, &length.to_le_bytes());
+    put(&mut string, 8, &buffer.to_le_bytes());
+    string.extend(text);
+    string
 }
 
 /// Writes bytes into a structure, if it has room for them.

@@ -120,7 +120,7 @@ fn insert(
     Ok(Some(neighbour).filter(|neighbour| *neighbour != head))
 }
 
-fn remove_head(head: GuestPtr<LIST_ENTRY>) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
+pub(crate) fn remove_head(head: GuestPtr<LIST_ENTRY>) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
     let first = head.Flink().read()?;
     if first == head {
         return Ok(None);

@@ -7,7 +7,7 @@ mod crt_print;
 mod debug;
 pub(crate) mod expression;
 mod image;
-mod list;
+pub(crate) mod list;
 mod memory;
 mod print;
 pub(crate) mod security;

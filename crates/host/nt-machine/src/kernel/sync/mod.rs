@@ -6,6 +6,7 @@ mod filter_locks;
 mod interleave;
 pub(crate) mod irql;
 pub(crate) mod process;
+mod queue;
 pub(crate) mod resource;
 pub(crate) mod scheduler;
 mod shared_lock;
@@ -25,6 +26,7 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     filter_locks::ROUTINES,
     irql::ROUTINES,
     process::ROUTINES,
+    queue::ROUTINES,
     resource::ROUTINES,
     shared_lock::ROUTINES,
     spinlock::ROUTINES,

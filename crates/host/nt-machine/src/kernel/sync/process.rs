@@ -357,14 +357,19 @@ pub(crate) fn process() -> GuestPtr<THREAD> {
 
 /// Returns the object of the process with this ID.
 pub(crate) fn by_id(id: u64) -> Option<GuestPtr<THREAD>> {
-    if id == SYSTEM { Some(process()) } else { lock(&kernel().threads).processes.get(&id).copied() }
+    if id == SYSTEM { Some(process()) } else { lock(&kernel().threads).processes.get(&id).map(|known| known.0) }
 }
 
 /// Returns the ID of a process.
 pub(crate) fn process_id(wanted: GuestPtr<THREAD>) -> u64 {
     let threads = lock(&kernel().threads);
-    let other = threads.processes.iter().find(|(_, object)| **object == wanted).map(|(number, _)| *number);
+    let other = threads.processes.iter().find(|(_, (object, _))| *object == wanted).map(|(number, _)| *number);
     if wanted == process() { SYSTEM } else { other.unwrap_or_default() }
+}
+
+/// Returns the path of the image that a process was created from. The system process has only a name.
+pub(crate) fn image(id: u64) -> String {
+    lock(&kernel().threads).processes.get(&id).map_or("System".to_owned(), |known| known.1.clone())
 }
 
 /// Returns the ID of the current thread.

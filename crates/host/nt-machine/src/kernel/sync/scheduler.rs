@@ -316,13 +316,12 @@ impl Scheduler {
 
     /// Waits until no DPC and no work item is left. The calling thread must be the one that serves requests.
     pub(crate) fn settle(&self) {
-        let is_quiet = |state: &State| state.deferred.is_empty() && state.work.is_empty() && state.active.is_empty();
         let now = self.now();
-        if self.look(|state| is_quiet(state) && state.timers.iter().all(|timer| timer.due > now)) {
+        if self.look(|state| state.is_quiet() && state.timers.iter().all(|timer| timer.due > now)) {
             return;
         }
         self.settling.store(true, Ordering::Relaxed);
-        self.wait(None, |state| is_quiet(state).then_some(()));
+        self.wait(None, |state| state.is_quiet().then_some(()));
         self.settling.store(false, Ordering::Relaxed);
     }
 
@@ -333,6 +332,6 @@ impl Scheduler {
 
     /// Waits until a job is no longer running.
     pub(crate) fn wait_for_job(&self, key: u64) {
-        self.wait(None, |state| (!state.active.contains(&key)).then_some(()));
+        self.wait(None, |state| (!state.runs(key)).then_some(()));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::thread as std_thread;
 
 use super::sleepers::Sleepers;
 use super::turns::Turns;
@@ -46,8 +47,8 @@ pub(crate) struct State {
     pub(crate) work: VecDeque<(u64, Job)>,
     /// Service routines that run: what they defer waits for them, as on the processor that they interrupt.
     pub(crate) interrupted: usize,
-    /// The keys of the jobs that are running: DPCs and work items.
-    pub(crate) active: Vec<u64>,
+    /// The keys of the jobs that are running, DPCs and work items, and their threads.
+    active: Vec<(u64, std_thread::ThreadId)>,
     /// Whether a DPC is running. One thread runs them all.
     pub(super) in_dpc: bool,
     pub(super) waiters: Waiters,
@@ -165,13 +166,33 @@ impl State {
 
     /// Called when a job begins to run.
     pub(crate) fn begin_job(&mut self, key: u64) {
-        self.active.push(key);
+        self.active.push((key, std_thread::current().id()));
         self.running += 1;
+    }
+
+    /// Returns whether a job is running.
+    pub(crate) fn runs(&self, key: u64) -> bool {
+        self.active.iter().any(|(active, _)| *active == key)
+    }
+
+    /// Returns whether a DPC or a work item is queued or running.
+    pub(crate) fn is_pending(&self, key: u64) -> bool {
+        self.deferred.iter().any(|(known, _)| *known == key) || self.has_work(key) || self.runs(key)
+    }
+
+    /// Returns whether this thread runs a job.
+    pub(crate) fn runs_here(&self, key: u64) -> bool {
+        self.active.contains(&(key, std_thread::current().id()))
+    }
+
+    /// Returns whether no DPC and no work item is left.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.deferred.is_empty() && self.work.is_empty() && self.active.is_empty()
     }
 
     /// Called when a job has finished.
     pub(crate) fn end_job(&mut self, key: u64) {
-        if let Some(index) = self.active.iter().position(|active| *active == key) {
+        if let Some(index) = self.active.iter().position(|(active, _)| *active == key) {
             self.active.swap_remove(index);
         }
         self.running -= 1;

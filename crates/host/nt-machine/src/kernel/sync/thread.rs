@@ -96,8 +96,8 @@ routines! { pub(super) ROUTINES;
 pub(crate) struct Threads {
     /// The objects of running threads, and the driver's code that created them.
     running: Vec<(GuestPtr<THREAD>, u64)>,
-    /// Processes that a test invented, by ID.
-    pub(crate) processes: BTreeMap<u64, GuestPtr<THREAD>>,
+    /// Processes that a test invented, by ID, with the paths of their images.
+    pub(crate) processes: BTreeMap<u64, (GuestPtr<THREAD>, String)>,
     /// The numbers of threads that have ended, by their objects.
     pub(super) ended: BTreeMap<u64, u32>,
     /// The affinities that drivers set for threads, by their objects.

@@ -14,6 +14,7 @@ pub(crate) type Waitable = GuestPtr<DISPATCHER_HEADER>;
 
 const SYNCHRONIZATION_EVENT: u8 = 1;
 pub(super) const MUTANT: u8 = 2;
+pub(super) const QUEUE: u8 = 4;
 pub(super) const SEMAPHORE: u8 = 5;
 const SYNCHRONIZATION_TIMER: u8 = 9;
 
@@ -102,7 +103,7 @@ fn take(object: Waitable, thread: GuestPtr<Opaque>) -> Result<(), Fault> {
     let state = object.SignalState();
     match object.Type().read()? {
         SYNCHRONIZATION_EVENT | SYNCHRONIZATION_TIMER => state.write(0),
-        SEMAPHORE => state.change(|state| state.wrapping_sub(1)).map(drop),
+        QUEUE | SEMAPHORE => state.change(|state| state.wrapping_sub(1)).map(drop),
         MUTANT => {
             state.change(|state| state.wrapping_sub(1))?;
             object.cast::<KMUTANT>().OwnerThread().write(thread)
