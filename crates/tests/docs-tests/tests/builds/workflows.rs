@@ -71,7 +71,7 @@ fn expressions(text: &str) -> impl Iterator<Item = &str> {
 fn for_each_row(job: &Value, text: &str) -> BTreeSet<String> {
     let rows = list(&job["strategy"]["matrix"], "include");
     let fill = |row: &Value| {
-        row.as_object().unwrap().iter().fold(text.to_owned(), |text, (key, value)| {
+        row.as_object().into_iter().flatten().fold(text.to_owned(), |text, (key, value)| {
             text.replace(&format!("${{{{ matrix.{key} }}}}"), value.as_str().unwrap_or_default())
         })
     };
@@ -241,4 +241,64 @@ fn the_action_installs_what_a_release_has() {
         installs.contains(&format!("--pattern \"{name}\"")) && installs.contains(&format!("/{name}\"")),
         "{installs}"
     );
+}
+
+/// Runs a script of a step with values for its expressions; returns its exit code and what it printed.
+fn run_step(script: &str, row: &Value, dir: &Path, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let script = for_each_row(&serde_json::json!({ "strategy": { "matrix": { "include": [row] } } }), script);
+    // The options with which GitHub starts bash.
+    let mut bash = Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script.first().unwrap()]).current_dir(dir);
+    let output = bash.envs(variables.iter().copied()).output().unwrap();
+    (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+}
+
+/// In place of GitHub's program: copies the file of a release that the pattern names.
+const GH: &str = r#"#!/bin/sh
+[ "$*" = "release download v0.1.0 --repo OWNER/NAME --pattern $7 --dir $RUNNER_TEMP --clobber" ] && cp "$RELEASE/$7" "$9"
+"#;
+
+#[test]
+fn what_the_release_packs_the_action_unpacks() {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("action");
+    let _ = fs::remove_dir_all(&dir);
+    let release = read(".github/workflows/release.yml");
+    let job = &release["jobs"]["programs"];
+    let archive = list(job, "steps").iter().find(|step| text(step, "run").starts_with("tar ")).unwrap();
+    let action = read("action.yml");
+    let download = text(&list(&action["runs"], "steps")[0], "run");
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    for (system, row) in ["Linux", "Windows"].into_iter().zip(list(&job["strategy"]["matrix"], "include")) {
+        let programs: Vec<&str> = text(row, "programs").split(' ').collect();
+        let packed = dir.join(
+            for_each_row(job, text(archive, "working-directory"))
+                .into_iter()
+                .find(|dir| dir.contains(text(row, "target")))
+                .unwrap(),
+        );
+        fs::create_dir_all(&packed).unwrap();
+        fs::create_dir_all(dir.join("temp")).unwrap();
+        for program in &programs {
+            fs::write(packed.join(program), "#!/bin/sh\necho \"$0\"\n").unwrap();
+            assert!(Command::new("chmod").arg("+x").arg(packed.join(program)).status().unwrap().success());
+        }
+        assert_eq!(run_step(text(archive, "run"), row, &packed, &[]), (Some(0), String::new()));
+
+        fs::write(packed.join("gh"), GH).unwrap();
+        assert!(Command::new("chmod").arg("+x").arg(packed.join("gh")).status().unwrap().success());
+        let search = format!("{}:{}", packed.display(), std::env::var("PATH").unwrap());
+        let (home, temp) = (path(system), path("temp"));
+        let own =
+            [("HOME", home.as_str()), ("RUNNER_TEMP", &temp), ("RELEASE", packed.to_str().unwrap()), ("PATH", &search)];
+        let variables = [("RUNNER_OS", system), ("REPOSITORY", "OWNER/NAME"), ("VERSION", "v0.1.0")];
+        let result = run_step(download, row, &dir, &[own.as_slice(), &variables].concat());
+        assert_eq!(result, (Some(0), String::new()), "{system}");
+        for program in programs {
+            let installed = dir.join(system).join(".cargo/bin").join(program);
+            let output = Command::new(&installed).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), installed.to_str().unwrap());
+        }
+    }
+    let (code, printed) = run_step(download, &Value::Null, &dir, &[("RUNNER_OS", "macOS")]);
+    assert_eq!((code, printed.trim()), (Some(1), "::error::there are no programs for macOS"));
 }
