@@ -32,7 +32,8 @@ impl std::error::Error for FileError {}
 
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
-        Self::Failed(error.to_string())
+        // Exit code 2, as of all programs.
+        Self::Usage(error.to_string())
     }
 }
 

@@ -102,13 +102,22 @@ impl Host {
         if words.is_empty() { None } else { Some(words.join(" ")) }
     }
 
-    /// Returns an error that says how to get what is missing, unless this host installs it.
+    /// Returns an error that says how to get what is missing, unless this host installs it. The command that installs what every driver
+    /// needs installs it, too.
     pub(crate) fn permit(&self, what: &str, how: &str) -> Result<(), Error> {
         match self.installs {
             None => Ok(()),
             Some(command) => Err(Error::Missing(format!(
                 "{what} is not installed; run `{command}`, which installs everything that is missing, or install it yourself: {how}"
             ))),
+        }
+    }
+
+    /// The same for what only some drivers need, such as another toolchain: that command does not install it.
+    pub(crate) fn permit_for_driver(&self, what: &str, how: &str) -> Result<(), Error> {
+        match self.installs {
+            None => Ok(()),
+            Some(_) => Err(Error::Missing(format!("{what} is not installed; run: {how}"))),
         }
     }
 }

@@ -15,7 +15,6 @@ use crate::prepare_error::PrepareError;
 use crate::stand_in::write_registry;
 use crate::toolchain::WindowsToolchain;
 use crate::toolchain_file;
-use crate::tools::note_llvm;
 use crate::wdk::link_wdk;
 use crate::workspace::Workspace;
 
@@ -50,7 +49,6 @@ pub fn prepare(host: &Host, options: &Options) -> Result<Plan, PrepareError> {
     let activity = (manner().activity)("preparing the driver kit");
     let metadata = Metadata::read(host, &toolchain, &manifest, options)?;
     let workspace = Workspace::find(&metadata, &manifest, options)?;
-    note_llvm(host, metadata.named("bindgen").map(|package| package.version.as_str()));
     let cache = host.cache();
     let kit = match &options.wdk {
         Some(dir) => link_wdk(dir, cache)?,

@@ -251,7 +251,9 @@ impl From<PrepareError> for Error {
     fn from(error: PrepareError) -> Self {
         match error {
             PrepareError::Toolchain(error) => error,
-            PrepareError::Manifest(_) | PrepareError::NotUtf8(_) => Self::Usage(error.to_string()),
+            PrepareError::Manifest(_) | PrepareError::NotUtf8(_) | PrepareError::File(_) => {
+                Self::Usage(error.to_string())
+            }
             other => Self::Failed(other.to_string()),
         }
     }
@@ -266,6 +268,7 @@ mod tests {
     #[test]
     fn exit_codes_tell_what_the_user_has_to_change_first() {
         let file = FileError { path: "/d/Cargo.toml".into(), reason: "no such file".into() };
+        assert_eq!(Error::from(PrepareError::File(file.clone())).exit_code(), 2);
         let error = Error::from(PrepareError::Manifest(file));
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();

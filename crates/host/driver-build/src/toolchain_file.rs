@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::host::Host;
 use crate::output::note;
+use crate::process::quoted;
 
 /// The toolchain in a `rust-toolchain.toml` beside or above the manifest; `None` if there is none, or if it is in force already.
 pub(crate) fn active(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
@@ -27,7 +28,7 @@ pub(crate) fn active(host: &Host, manifest: &Path) -> Result<Option<String>, Err
         shown
     } else {
         let wanted = format!("the toolchain that the driver asks for in {}", dir.display());
-        host.permit(&wanted, "run `rustup toolchain install` there")?;
+        host.permit_for_driver(&wanted, &format!("cd {} && rustup toolchain install", quoted(&dir.to_string_lossy())))?;
         note(&format!("installing {wanted}"));
         // Without a name, rustup installs the toolchain that the file names.
         let (_, messages, result) = rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently();

@@ -6,9 +6,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::host::Host;
 use crate::llvm::{self, LIBCLANG as LIBCLANG_PATH};
-use crate::output::note;
 use crate::setup::{self, WindowsToolchain};
-use crate::stand_in::numbers;
 
 /// The programs that are needed, each with its package on Debian and Ubuntu.
 const PROGRAMS: [(&str, &str); 3] = [("clang", "clang"), ("llvm-dlltool", "llvm"), ("llvm-lib", "llvm")];
@@ -48,34 +46,6 @@ pub fn ensure(host: &Host) -> Result<(), Error> {
     if missing.is_empty() { Ok(()) } else { setup::ensure_packages(host, &missing) }
 }
 
-/// The first LLVM with which older releases of bindgen make structures of one byte, and the first release that does not
-/// (windows-drivers-rs issues 659 and 736, rust-bindgen issue 3264).
-const CHANGED_LLVM: (u32, [u32; 3]) = (22, [0, 72, 1]);
-
-/// Prints a note if the installed LLVM makes wrong bindings with the bindgen that the driver uses.
-pub(crate) fn note_llvm<'a>(host: &Host, bindgens: impl Iterator<Item = &'a str>) {
-    let output = || host.tool("clang").args(["--version"]).capture().unwrap_or_default();
-    if let Some(text) = llvm_note(output, bindgens) {
-        note(&text);
-    }
-}
-
-/// The note, if there is one. `said` is the output of `clang --version`.
-fn llvm_note<'a>(output: impl FnOnce() -> String, mut bindgens: impl Iterator<Item = &'a str>) -> Option<String> {
-    let (first, fixed) = CHANGED_LLVM;
-    let old = bindgens.find(|version| numbers(version).as_slice() < fixed.as_slice())?;
-    major(&output()).filter(|major| *major >= first)?;
-    Some(format!(
-        "bindgen {old}, which the driver uses, makes structures of one byte with LLVM {first} and later: run `cargo update -p bindgen`, \
-         or install LLVM 21 or older and set LIBCLANG_PATH to the folder of its libclang"
-    ))
-}
-
-/// The major version in the output of `clang --version`.
-fn major(output: &str) -> Option<u32> {
-    output.split_once("version ")?.1.split('.').next()?.parse().ok()
-}
-
 /// Looks where bindgen looks: `LIBCLANG_PATH`, the list of the dynamic linker, the folder of LLVM's libraries.
 fn has_libclang(host: &Host) -> bool {
     let output = |program: &str, argument: &str| host.tool(program).args([argument]).capture().unwrap_or_default();
@@ -95,29 +65,7 @@ fn names_libclang(list: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{llvm_note, major, names_libclang};
-
-    #[test]
-    fn a_bindgen_that_is_too_old_for_llvm_is_named() {
-        let note = |clang: u32, bindgens: &[&str]| {
-            llvm_note(|| format!("Debian clang version {clang}.1.0\n"), bindgens.iter().copied())
-        };
-        for clang in [14, 15, 19, 21] {
-            assert_eq!(note(clang, &["0.69.5", "0.72.0"]), None, "{clang}");
-        }
-        for clang in [22, 23] {
-            assert_eq!(note(clang, &["0.72.1", "0.73.2"]), None, "{clang}");
-            let output = note(clang, &["0.73.2", "0.71.1"]).unwrap();
-            assert!(output.starts_with("bindgen 0.71.1, ") && output.contains("cargo update -p bindgen"), "{output}");
-        }
-    }
-
-    #[test]
-    fn the_version_of_clang_is_read() {
-        assert_eq!(major("Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n"), Some(14));
-        assert_eq!(major("Apple clang version 17.0.0 (clang-1700)\n"), Some(17));
-        assert_eq!(major("something else"), None);
-    }
+    use super::names_libclang;
 
     #[test]
     fn the_library_is_distinguished_from_its_namesake() {

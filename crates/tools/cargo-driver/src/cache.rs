@@ -101,7 +101,7 @@ impl Entry {
         for path in &self.paths {
             let is_dir = fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
             let result = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-            result.map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+            result.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
         }
         Ok(())
     }

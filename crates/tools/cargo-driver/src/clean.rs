@@ -39,7 +39,7 @@ fn remove<'a>(dir: &Path, names: impl IntoIterator<Item = &'a str>) -> Result<u6
             return Err(Error::Failed(format!("cargo works in {}: try again when it has ended", path.display())));
         };
         removed += used(&path);
-        fs::remove_dir_all(&path).map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+        fs::remove_dir_all(&path).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
     }
     Ok(removed)
 }

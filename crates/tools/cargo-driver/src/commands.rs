@@ -191,11 +191,15 @@ fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
     let plan = plan_of_run(host, run)?;
     let image = image(host, &plan)?;
     let dir = image.parent().and_then(Path::parent).unwrap_or(&image).join("trace");
-    fs::create_dir_all(&dir).map_err(|error| Error::Failed(format!("{}: {error}", dir.display())))?;
+    fs::create_dir_all(&dir).map_err(|error| Error::Usage(format!("{}: {error}", dir.display())))?;
     let etl = dir.join(image.file_name().unwrap_or_default()).with_extension("etl");
     let own = [OsString::from("--etl"), etl.clone().into()];
     let tool = host.program("nt-host").args(["run"]).args([&image]).args(own).args(run.json.then_some("--json"));
     let result = tool.args(options(run, &plan, "run")).run_ours();
+    if result == Err(Error::Reported(exit::USAGE)) {
+        // It wrote no trace; the file is of an earlier run, if there is one.
+        return result;
+    }
     // A run with findings fails, but its trace is still of use.
     let page = trace::page(&etl)?;
     note(&format!("{}\n{}", etl.display(), page.display()));

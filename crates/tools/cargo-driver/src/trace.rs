@@ -8,7 +8,7 @@ use etw_etl::{About, Exporter, Format, Kind, NewFile, Reader};
 /// Writes the page beside the trace and returns its path.
 pub(crate) fn page(etl: &Path) -> Result<PathBuf, Error> {
     let page = etl.with_extension("html");
-    let mut reader = Reader::open(etl).map_err(|error| Error::Failed(format!("{}: {error}", etl.display())))?;
+    let mut reader = Reader::open(etl).map_err(|error| Error::Usage(format!("{}: {error}", etl.display())))?;
     let written = NewFile::create(&page).and_then(|file| {
         let mut exporter = Exporter::new(file, Format::Html)?;
         for event in reader.by_ref().filter(|event| event.kind() != Kind::System) {

@@ -65,7 +65,7 @@ pub(super) fn with(tool: Tool, env: &[(String, String)]) -> Tool {
 pub(super) fn ensure_toolchain(host: &Host, name: &str) -> Result<String, Error> {
     let which = || host.tool("rustup").args(["which", "cargo", "--toolchain", name]).capture();
     let cargo = which().or_else(|_| {
-        host.permit(&format!("Rust {name}"), &format!("rustup toolchain install {name} --profile minimal"))?;
+        host.permit_for_driver(&format!("Rust {name}"), &format!("rustup toolchain install {name} --profile minimal"))?;
         note(&format!("installing Rust {name} with rustup"));
         let install = ["toolchain", "install", name, "--profile", "minimal", "--no-self-update"];
         host.tool("rustup").args(install).capture()?;

@@ -1,5 +1,6 @@
 //! A bindgen builder for the kit's headers.
 
+use std::sync::OnceLock;
 use std::thread;
 
 use bindgen::callbacks::{ItemInfo, ItemKind, ParseCallbacks};
@@ -22,8 +23,33 @@ const UNUSED: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// A structure that is declared before it is defined, as most structures of the WDK.
+const PROBE: &str = "typedef struct probe probe; struct probe { int field; };";
+
+/// Checks that bindgen finds the fields of structures. Releases before 0.72.1 do not with LLVM 22 and later: each structure that is
+/// declared before it is defined gets one byte, and the driver's code does not compile.
+fn check_libclang() -> Result<(), ConfigError> {
+    static FINDS_FIELDS: OnceLock<bool> = OnceLock::new();
+    let finds_fields = || {
+        let builder = Builder::default().header_contents("probe.h", PROBE);
+        let probe = builder.detect_include_paths(false).layout_tests(false).formatter(Formatter::None).generate();
+        // Another error is that of the bindings, too, and bindgen reports it there.
+        probe.map_or(true, |bindings| bindings.to_string().contains("field"))
+    };
+    if *FINDS_FIELDS.get_or_init(finds_fields) {
+        return Ok(());
+    }
+    let found = bindgen::clang_version();
+    let version = found.parsed.map_or(found.full, |(major, minor)| format!("{major}.{minor}"));
+    let error = ConfigError::Libclang { version };
+    // Build scripts of some releases print their error in Rust's notation.
+    eprintln!("{error}");
+    Err(error)
+}
+
 /// Returns a builder with the settings that bindings to driver headers need.
 pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
+    check_libclang()?;
     let includes = config.include_dirs()?.into_iter().map(|path| format!("--include-directory={}", path.display()));
     let definitions = config.definitions().into_iter().map(|(name, value)| match value {
         Some(value) => format!("--define-macro={name}={value}"),

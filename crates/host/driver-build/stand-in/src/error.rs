@@ -23,6 +23,11 @@ pub enum ConfigError {
         /// The subset that needs it.
         subset: String,
     },
+    /// Bindgen finds no fields in structures that libclang reads.
+    Libclang {
+        /// The version of libclang.
+        version: String,
+    },
     /// UMDF drivers are user-mode programs, which the kit does not build.
     UmdfNotInKit,
     /// The target is not Windows on x64 or ARM64.
@@ -48,6 +53,11 @@ impl fmt::Display for ConfigError {
             Self::HeaderNotInKit { header, subset } => {
                 write!(f, "the kit has no header `{header}`, which wdk-sys' {subset} bindings need")
             }
+            Self::Libclang { version } => write!(
+                f,
+                "this release of wdk-sys cannot read structures with libclang {version} (windows-drivers-rs issues 659 and 736): use wdk-sys \
+                 0.5.2 or later, or set LIBCLANG_PATH to a folder with libclang 21 or older"
+            ),
             Self::UmdfNotInKit => {
                 f.write_str("UMDF drivers run in user mode; the kit builds only WDM and KMDF drivers")
             }

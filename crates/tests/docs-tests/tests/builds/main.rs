@@ -20,3 +20,4 @@ mod publish;
 mod releases;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tutorial;
+mod workflows;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{command, driver, printed};
+use crate::{command, driver, printed, run};
 
 const MANIFEST: &str = "[workspace]\n[package]\nname = \"probe-results-tests\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
                         [lib]\npath = \"lib.rs\"\n";
@@ -109,4 +109,23 @@ fn nextest_runs_the_tests_and_repeats_those_that_fail() {
     let (code, text) = run(&["--retries", "1", "refuses"]);
     assert_eq!(code, Some(1), "{text}");
     assert_eq!(results(&path), named(&[("refuses", "failed")]), "{text}");
+}
+
+#[test]
+fn files_that_cannot_be_written_are_one_error_with_exit_code_2() {
+    let place = driver("probe-unwritable", "");
+    assert!(run(&place, &["build"]).status.success());
+    let output = place.join("target/driver");
+    // A folder takes the name of a file that a command writes.
+    for (command, file) in [("trace", "trace/probe-unwritable.etl"), ("build", "x64/probe-unwritable.sys")] {
+        let file = output.join(file.replace('-', "_"));
+        let _ = fs::remove_file(&file);
+        fs::create_dir_all(file.join("folder")).unwrap();
+        let output = run(&place, &[command]);
+        let text = printed(&output);
+        assert_eq!(output.status.code(), Some(2), "{command}: {text}");
+        assert_eq!(text.matches("error: ").count(), 1, "{command}: {text}");
+        assert!(text.contains(file.to_str().unwrap()), "{command}: {text}");
+        fs::remove_dir_all(file).unwrap();
+    }
 }

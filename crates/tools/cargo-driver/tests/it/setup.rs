@@ -120,6 +120,25 @@ fn without_root_llvm_comes_from_pypi_and_root_is_asked_for_the_rest() {
     assert!(clean.status.success() && !dir.join("cache/llvm").exists(), "{}", printed(&clean));
 }
 
+/// `setup` knows no driver, so it installs no driver's own toolchain.
+#[test]
+fn the_command_that_installs_a_drivers_own_toolchain_is_named() {
+    let dir = folder("setup-pinned");
+    play(&dir, "rustup", "exit 1");
+    let path = env::var_os("PATH").unwrap();
+    let path = env::join_paths([dir.clone()].into_iter().chain(env::split_paths(&path))).unwrap();
+    let driver = dir.join("a driver");
+    fs::create_dir(&driver).unwrap();
+    fs::write(driver.join("Cargo.toml"), "").unwrap();
+    fs::write(driver.join("rust-toolchain.toml"), "[toolchain]\nchannel = \"1.80.0\"\n").unwrap();
+    let mut build = program();
+    build.args(["build", "--manifest-path"]).arg(driver.join("Cargo.toml")).current_dir(&dir);
+    let output = build.env("PATH", path).env_remove("RUSTUP_TOOLCHAIN_SOURCE").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+    let command = format!("run: cd '{}' && rustup toolchain install\n", driver.canonicalize().unwrap().display());
+    assert!(printed(&output).contains(&command) && !printed(&output).contains("setup,"), "{}", printed(&output));
+}
+
 #[test]
 fn each_system_gets_its_own_command_and_nothing_is_installed() {
     for (manager, commands) in [
