@@ -106,8 +106,8 @@ fn one(
     let computer = traces.names().next().and_then(|(names, _)| names.computer().map(str::to_owned));
     let machine = machine.map(str::to_owned).or(computer);
     let mut addition = dataset.add(id, path, machine).map_err(|error| error.to_string())?;
-    while let Some((event, decoder)) = traces.next() {
-        addition.event(&event, decoder).map_err(|error| error.to_string())?;
+    while let Some((Some(event), decoder)) = &mut traces.next_in_place() {
+        addition.event(event, decoder).map_err(|error| error.to_string())?;
     }
     let events = addition.finish().map_err(|error| error.to_string())?;
     Ok(Added::Written(events, traces.check().map_err(text)))
