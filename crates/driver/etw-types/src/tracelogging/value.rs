@@ -46,6 +46,15 @@ impl<'a> Value<'a> {
     #[must_use]
     #[inline(always)]
     pub fn split(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        Self::split_number(in_type, payload).or_else(|| Self::split_other(in_type, payload))
+    }
+
+    /// Does the same as [`Self::split`] for integers, floating point, booleans and dates. Returns `None` for every other encoding.
+    ///
+    /// These values stay in registers if the caller handles all others elsewhere.
+    #[must_use]
+    #[inline(always)]
+    pub fn split_number(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
         Some(match in_type {
             InType::I8 => fixed(payload, |raw| Self::Signed(i8::from_le_bytes(raw).into()))?,
             InType::I16 => fixed(payload, |raw| Self::Signed(i16::from_le_bytes(raw).into()))?,
@@ -61,7 +70,7 @@ impl<'a> Value<'a> {
             InType::F64 => fixed(payload, |raw| Self::F64(f64::from_le_bytes(raw)))?,
             InType::Bool32 => fixed(payload, |raw| Self::Bool32(i32::from_le_bytes(raw)))?,
             InType::FileTime => fixed(payload, |raw| Self::FileTime(i64::from_le_bytes(raw)))?,
-            _ => return Self::split_other(in_type, payload),
+            _ => return None,
         })
     }
 

@@ -13,6 +13,12 @@ pub struct NumberPlace {
 }
 
 impl NumberPlace {
+    /// Returns the value, or `None` if its encoding is rare: then [`Self::read`] returns it.
+    #[inline(always)]
+    pub(super) fn number<'a>(&self, payload: &'a [u8]) -> Option<Value<'a>> {
+        Value::split_number(self.in_type, payload.get(self.offset..)?).map(|(value, _)| value)
+    }
+
     // Otherwise every value passes through memory on its way to the caller.
     #[inline(always)]
     pub(super) fn read<'a>(&self, payload: &'a [u8]) -> Option<Value<'a>> {

@@ -293,7 +293,10 @@ impl Decoder {
         let payload = event.payload();
         if let Some((fixed, is_whole)) = plan.fixed(payload) {
             for (field, place) in schema.fields.iter().zip(fixed.places) {
-                if let Some(value) = place.read(payload) {
+                // Two calls, because a value that may come from a function is in memory, and copying it stalls the processor.
+                if let Some(value) = place.number(payload) {
+                    each(field, value);
+                } else if let Some(value) = place.read(payload) {
                     each(field, value);
                 }
             }

@@ -343,10 +343,10 @@ impl<'a> EventRef<'a> {
         }
     }
 
-    /// Returns the provider and the path of its binary, if this is a record of a session that tracks the binaries of providers
+    /// Returns providers and the path of their binary, if this is a record of a session that tracks the binaries of providers
     /// (`WMI_LOG_TYPE_BINARY_PATH`). The path is one of the machine where the trace was recorded; for a driver it is a file name.
     #[must_use]
-    pub fn provider_binary(&self) -> Option<(Guid, String)> {
+    pub fn provider_binary(&self) -> Option<(Vec<Guid>, String)> {
         let descriptor = &self.header.descriptor;
         let is_record = match self.header.layout {
             Layout::System | Layout::Compact | Layout::PerfInfo => descriptor.id == HOOK_BINARY_PATH,
@@ -355,11 +355,13 @@ impl<'a> EventRef<'a> {
                     && self.class() == BuiltIn::class_of_hook(HOOK_BINARY_PATH)
             }
         };
-        let (guid, path) = self.payload().split_first_chunk::<16>().filter(|_| is_record)?;
+        let (count, rest) = self.payload().split_first_chunk::<4>().filter(|_| is_record)?;
+        let size = usize::try_from(u32::from_le_bytes(*count)).ok()?.checked_mul(16)?;
+        let (guids, path) = rest.split_at_checked(size)?;
         let units = path.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
         let path: String = char::decode_utf16(units.take_while(|unit| *unit != 0))
             .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
             .collect();
-        (!path.is_empty()).then(|| (Guid::from_bytes_le(guid), path))
+        (!path.is_empty()).then(|| (guids.as_chunks().0.iter().map(Guid::from_bytes_le).collect(), path))
     }
 }

@@ -93,22 +93,22 @@ pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<Definition<'_>
 
 /// Creates a record that names the binary of a provider. Returns `None` if it has more than 65535 bytes.
 ///
-/// The documentation says that such a record maps a provider's GUID to a path, but not in which layout. This crate writes the
-/// GUID, then the path as NUL-terminated UTF-16.
+/// The data is the class `Header_ProviderBinaryPath_TypeGroup` of Microsoft's WMI package: a number of GUIDs, the GUIDs, and the
+/// path as NUL-terminated UTF-16.
 #[must_use]
 pub fn binary_path(stamp: u64, process_id: u32, provider: &Guid, path: &str) -> Option<Vec<u8>> {
     let path = utf16z(path);
     let header = SystemHeader {
         version: 2,
         header_type: TYPE_SYSTEM_64,
-        size: u16::try_from(SYSTEM_SIZE + 16 + path.len()).ok()?,
+        size: u16::try_from(SYSTEM_SIZE + 20 + path.len()).ok()?,
         hook_id: HOOK_BINARY_PATH,
         thread_id: Some(0),
         process_id: Some(process_id),
         timestamp: stamp,
         ..SystemHeader::default()
     };
-    Some([&header.to_bytes()[..], &provider.to_bytes_le(), &path].concat())
+    Some([&header.to_bytes()[..], &1_u32.to_le_bytes(), &provider.to_bytes_le(), &path].concat())
 }
 
 #[cfg(test)]
@@ -181,9 +181,9 @@ mod tests {
         assert_eq!(next(&record), Next::Record(Layout::System, record.len()));
         assert_eq!((header.version, header.hook_id, header.timestamp), (2, HOOK_BINARY_PATH, 9));
         assert_eq!((header.process_id, header.thread_id), (Some(4), Some(0)));
-        let data = [&provider.to_bytes_le()[..], b"a\0.\0s\0y\0s\0\0\0"].concat();
+        let data = [&[1, 0, 0, 0][..], &provider.to_bytes_le(), b"a\0.\0s\0y\0s\0\0\0"].concat();
         assert_eq!(record[SYSTEM_SIZE..], data);
-        let longest = (0xFFFF - SYSTEM_SIZE - 16 - 2) / 2;
+        let longest = (0xFFFF - SYSTEM_SIZE - 20 - 2) / 2;
         assert!(binary_path(9, 4, &provider, &"n".repeat(longest)).is_some());
         assert!(binary_path(9, 4, &provider, &"n".repeat(longest + 1)).is_none());
     }

@@ -6,8 +6,10 @@
 //! versions up to the next one listed, because fields are only added at the end. Events without fields have no second line.
 //!
 //! The kernel's classes come from the documentation (the page about `MSNT_SystemTrace` and its subpages) and, for newer versions,
-//! from Microsoft's `TraceEvent` and WMI packages, checked against captured traces. The .NET events come from the manifest of the
-//! runtime. All of these sources are under the MIT licence.
+//! from Microsoft's `TraceEvent` and WMI packages and from what `EtwTools` recorded of Windows' own schemas, checked against captured
+//! traces where they have such events. `kernel/undecoded.txt` has events of which only the name is public; most are from the
+//! headers of System Informer. The .NET events come from the manifest of the runtime. All of these sources are under the MIT
+//! licence.
 
 mod parse;
 pub mod providers;
@@ -20,7 +22,7 @@ use etw_types::Guid;
 use crate::schema::{EventKey, EventSchema, Schema};
 
 /// Classes and providers, by topic.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 10] = [
     include_str!("kernel/session.txt"),
     include_str!("kernel/process.txt"),
     include_str!("kernel/io.txt"),
@@ -29,6 +31,7 @@ const TEXTS: [&str; 9] = [
     include_str!("kernel/perf.txt"),
     include_str!("kernel/config.txt"),
     include_str!("kernel/provider.txt"),
+    include_str!("kernel/undecoded.txt"),
     include_str!("dotnet.txt"),
 ];
 

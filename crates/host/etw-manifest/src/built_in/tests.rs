@@ -54,6 +54,31 @@ fn hook_ids_lead_to_classes() {
 }
 
 #[test]
+fn events_without_a_layout_have_a_name_in_each_group() {
+    for (hook, name) in [
+        (0x0052, "LastDroppedTimes"),
+        (0x0460, "PreOpInit"),
+        (0x0720, "Create"),
+        (0x0D23, "Publish"),
+        (0x0E20, "Alloc"),
+        (0x0F4F, "ClockInterrupt"),
+        (0x1230, "PreSleep"),
+        (0x1609, "FlushCache"),
+        (0x14B0, "NewDllLoad"),
+    ] {
+        let [opcode, _] = u16::to_le_bytes(hook);
+        let found = BuiltIn::class_of_hook(hook).and_then(|class| BuiltIn.event(&key(class, opcode, 3)));
+        let found = found.as_ref().map(|schema| &*schema.name);
+        assert_eq!(found, Some(name), "{hook:#06x}");
+    }
+    let session = BuiltIn::class_of_hook(0x0052).unwrap();
+    let dropped = BuiltIn.event(&key(session, 82, 2)).unwrap();
+    assert_eq!((&*dropped.fields[2].name, dropped.fields[2].count), ("TimeStamp", Extent::Field(0)));
+    let pool = BuiltIn::class_of_hook(0x0E20).unwrap();
+    assert_eq!(BuiltIn.event(&key(pool, 32, 2)).unwrap().fields.len(), 0, "only its name is public");
+}
+
+#[test]
 fn arrays_are_counted_by_a_number_a_field_or_the_remaining_bytes() {
     let config = BuiltIn::class_of_hook(0x0B16).unwrap();
     let schema = BuiltIn.event(&key(config, 22, 5)).unwrap();

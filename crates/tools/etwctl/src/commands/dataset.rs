@@ -124,8 +124,8 @@ fn one(
     let computer = traces.names().next().and_then(|(names, _)| names.computer().map(str::to_owned));
     let machine = machine.map(str::to_owned).or(computer);
     let mut addition = dataset.add(id, path, machine).map_err(unwritten)?;
-    while let Some((event, decoder)) = traces.next() {
-        addition.event(&event, decoder).map_err(unwritten)?;
+    while let Some((Some(event), decoder)) = &mut traces.next_in_place() {
+        addition.event(event, decoder).map_err(unwritten)?;
     }
     let (events, left_out) = addition.finish().map_err(unwritten)?;
     Ok(Added::Written(events, left_out, traces.check().map_err(text)))

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use etw_etl::{EventRef, Kind, escaped};
 use etw_types::Guid;
@@ -19,16 +20,16 @@ const MOST_PROVIDERS: usize = 10_000;
 pub(super) struct Unnamed {
     providers: HashMap<(Kind, Option<Guid>), (Option<String>, u64)>,
     /// The binaries of providers, by the records of sessions that track them.
-    binaries: HashMap<Guid, String>,
+    binaries: HashMap<Guid, Arc<str>>,
 }
 
 impl Unnamed {
     /// Remembers the binary of a provider if the event names one. All events of a trace are passed, not only the selected ones.
     pub(super) fn look_at(&mut self, event: &EventRef<'_>) {
-        if let Some((provider, path)) = event.provider_binary()
-            && self.binaries.len() < MOST_PROVIDERS
-        {
-            self.binaries.insert(provider, path);
+        if let Some((providers, path)) = event.provider_binary() {
+            let path: Arc<str> = path.into();
+            let space = MOST_PROVIDERS.saturating_sub(self.binaries.len());
+            self.binaries.extend(providers.into_iter().take(space).map(|provider| (provider, Arc::clone(&path))));
         }
     }
 
@@ -51,7 +52,7 @@ impl Unnamed {
         providers.sort_by_key(|(_, (_, events))| Reverse(*events));
         let notes = providers.iter().filter_map(|((kind, guid), (name, events))| {
             let binary = guid.and_then(|guid| self.binaries.get(&guid));
-            note(*kind, *guid, name.as_deref(), *events, binary.map(String::as_str))
+            note(*kind, *guid, name.as_deref(), *events, binary.map(AsRef::as_ref))
         });
         let notes: Vec<String> = notes.collect();
         notes.iter().take(MOST_NOTES).for_each(|text| command_line::note(text));

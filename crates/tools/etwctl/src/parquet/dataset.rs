@@ -43,8 +43,8 @@ impl Dataset {
     pub(crate) fn id(path: &Path) -> io::Result<String> {
         let mut file = File::open(path)?;
         let mut block = vec![0; 1 << 16];
-        // FNV-1a over words of eight bytes, with the length.
-        let (mut hash, mut length) = (0xcbf2_9ce4_8422_2325_u64, 0_u64);
+        // FNV-1a over words of eight bytes, with the length. Four hashes take turns, because each step waits for the one before.
+        let (mut hashes, mut length) = ([0xcbf2_9ce4_8422_2325_u64, 1, 2, 3], 0_u64);
         loop {
             let mut filled = 0;
             while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -53,16 +53,19 @@ impl Dataset {
                     read => filled += read,
                 }
             }
-            let (words, rest) = block.get(..filled).unwrap_or_default().as_chunks();
-            let mut last = [0; 8];
-            last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            for word in words.iter().chain((!rest.is_empty()).then_some(&last)) {
-                hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x0100_0000_01b3);
-                hash ^= hash >> 29;
+            // A block is only shorter than others at the end of the file. Its last words are filled with zeros.
+            if let Some(unused) = block.get_mut(filled..) {
+                unused.iter_mut().take(4 * size_of::<u64>()).for_each(|byte| *byte = 0);
+            }
+            let padded = filled.next_multiple_of(4 * size_of::<u64>());
+            for words in block.get(..padded).unwrap_or_default().as_chunks::<8>().0.as_chunks::<4>().0 {
+                for (hash, word) in hashes.iter_mut().zip(words) {
+                    *hash = mixed(*hash, u64::from_le_bytes(*word));
+                }
             }
             length += u64::try_from(filled).unwrap_or_default();
             if filled < block.len() {
-                return Ok(format!("{length:x}-{hash:016x}"));
+                return Ok(format!("{length:x}-{:016x}", hashes.into_iter().fold(0, mixed)));
             }
         }
     }
@@ -126,6 +129,12 @@ impl Addition {
         fs::rename(beside, list.join(format!("{}.json", self.id)))?;
         Ok((summary.events, summary.left_out))
     }
+}
+
+/// Adds a word to a hash.
+const fn mixed(hash: u64, word: u64) -> u64 {
+    let hash = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+    hash ^ hash >> 29
 }
 
 /// The files below a folder, sorted.

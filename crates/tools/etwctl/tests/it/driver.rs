@@ -121,7 +121,7 @@ fn a_manifest_event_is_decoded_with_the_image_alone() {
         assert!(run.err.contains(&note), "{command}: {}", run.err);
     }
     let decoded = etwctl(&format!("decode {} --json --where event=ProviderBinaryPath", file.display()));
-    let fields = json!({ "ProviderGuid": provider, "BinaryPath": "driver_sample.sys" });
+    let fields = json!({ "GuidCount": 1, "Guid": [provider], "BinaryPath": "driver_sample.sys" });
     assert_eq!(lines(&decoded.out)[0]["fields"], fields, "{}", decoded.out);
     fs::remove_file(file).expect("the file was written");
 }

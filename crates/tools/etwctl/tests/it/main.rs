@@ -1,6 +1,8 @@
 //! The integration tests of `etwctl`, one module for each subject, linked once.
 #![cfg(test)]
 
+#[cfg(unix)]
+mod collector;
 mod command_line;
 mod common;
 mod comparing;

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use command_line::{Content, Inputs};
+use serde_json::Value;
 
 use super::otlp::Batch;
 #[cfg(feature = "tls")]
@@ -16,6 +17,8 @@ use crate::output::Output;
 const SCHEMES: [(&str, u16); 2] = [("http://", 4318), ("https://", 443)];
 /// Maximum length of the first line of a result, in bytes. A collector that sends more does not speak HTTP.
 const MAX_STATUS: u64 = 1024;
+/// Maximum length of a result, in bytes.
+const MAX_RESULT: u64 = 64 * 1024;
 
 /// A target of requests.
 pub(super) enum Target {
@@ -100,7 +103,7 @@ impl Target {
     }
 }
 
-/// Writes a request and reads the first line of its result.
+/// Writes a request and reads its result.
 fn exchange(stream: &mut (impl Read + Write), host: &str, path: &str, body: &str) -> io::Result<()> {
     write!(
         stream,
@@ -108,12 +111,38 @@ fn exchange(stream: &mut (impl Read + Write), host: &str, path: &str, body: &str
         body.len(),
     )?;
     stream.flush()?;
+    let mut reader = BufReader::new(stream.take(MAX_RESULT));
     let mut status = String::new();
-    BufReader::new(stream.take(MAX_STATUS)).read_line(&mut status)?;
+    reader.by_ref().take(MAX_STATUS).read_line(&mut status)?;
     match status.split(' ').nth(1) {
-        Some(code) if code.starts_with('2') => Ok(()),
+        Some(code) if code.starts_with('2') => rejected(&mut reader).map_or(Ok(()), |text| Err(io::Error::other(text))),
         _ => Err(io::Error::other(format!("the collector's result is '{}'", status.trim_end()))),
     }
+}
+
+/// Reads the rest of a result, and returns what the collector says about records that it did not take. A collector that took all
+/// may end the connection without it.
+fn rejected(reader: &mut impl BufRead) -> Option<String> {
+    let mut length = 0;
+    loop {
+        let mut line = Vec::new();
+        reader.read_until(b'\n', &mut line).ok()?;
+        let line = str::from_utf8(line.trim_ascii()).ok()?;
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(':')?;
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let result: Value = serde_json::from_reader(reader.by_ref().take(length)).ok()?;
+    let partial = result.get("partialSuccess")?;
+    // The protocol writes 64-bit integers as text.
+    let count = ["rejectedLogRecords", "rejectedSpans"].into_iter().find_map(|key| partial.get(key))?;
+    let count = count.as_u64().or_else(|| count.as_str()?.parse().ok()).filter(|count| *count > 0)?;
+    let reason = partial.get("errorMessage").and_then(Value::as_str).unwrap_or("no reason given");
+    Some(format!("the collector did not take {count} records of this request: {reason}"))
 }
 
 #[cfg(test)]
@@ -148,6 +177,21 @@ mod tests {
         assert!(send(b"HTTP/1.1 404 Not Found\r\n").unwrap_err().to_string().ends_with("'HTTP/1.1 404 Not Found'"));
         let error = send(b"").unwrap_err().to_string();
         assert!(error.len() < 2000 && error.contains("xxx"), "{error}");
+    }
+
+    #[test]
+    fn records_that_the_collector_does_not_take_are_an_error() {
+        let send = |result: &str| {
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{result}", result.len());
+            exchange(&mut Endless(answer.leak().as_bytes()), "collector:4318", "/v1/logs", "{}")
+        };
+        for taken in ["", "{}", r#"{"partialSuccess":null}"#, r#"{"partialSuccess":{"rejectedLogRecords":"0"}}"#] {
+            assert!(send(taken).is_ok(), "{taken}");
+        }
+        let error = |partial: &str| send(&format!(r#"{{"partialSuccess":{{{partial}}}}}"#)).unwrap_err().to_string();
+        let logs = error(r#""rejectedLogRecords":"3","errorMessage":"too old""#);
+        assert_eq!(logs, "the collector did not take 3 records of this request: too old");
+        assert!(error(r#""rejectedSpans":2"#).contains(" 2 records"));
     }
 
     #[test]
