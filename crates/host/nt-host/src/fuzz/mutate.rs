@@ -20,7 +20,7 @@ const LONGEST: usize = 24;
 /// The maximum number of changes from one sequence to the next.
 const MOST_CHANGES: u32 = 4;
 /// The number of variants of the last request of a sequence. To open a device takes longer than most requests.
-const VARIANTS: u32 = 15;
+const VARIANTS: u32 = 31;
 /// The number of schedules for requests that are sent at the same time.
 const SCHEDULES: u32 = 1000;
 /// The number of handles that a sequence uses.

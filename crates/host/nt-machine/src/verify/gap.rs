@@ -127,6 +127,11 @@ pub(crate) fn add_with(kind: GapKind, detail: String, advice: Vec<String>) {
     }
 }
 
+/// Returns whether no more gaps are kept, so that there is no need to describe one.
+pub(crate) fn are_enough() -> bool {
+    gaps().is_none_or(|gaps| gaps.gaps.len() >= MOST_GAPS)
+}
+
 /// Returns the gaps so far.
 pub(crate) fn all() -> Vec<Gap> {
     gaps().map(|gaps| gaps.gaps.clone()).unwrap_or_default()

@@ -14,7 +14,7 @@ use crate::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, done, fail, fun
 use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
     fn WdfRequestRetrieveInputBuffer(
         request: Handle,
         least: u64,
@@ -24,7 +24,7 @@ functions! { pub(super) FUNCTIONS;
         retrieve(request, Direction::Input, least, place, length)
     }
 
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
     fn WdfRequestRetrieveOutputBuffer(
         request: Handle,
         least: u64,

@@ -116,6 +116,16 @@ impl Pool {
 
     /// Allocates memory of this kind. Returns `None` if there is no room.
     pub(crate) fn allocate_as(&mut self, kind: Kind, size: u64, tag: [u8; 4], from: u64) -> Option<u64> {
+        self.allocate_filled(kind, size, tag, from, FRESH)
+    }
+
+    /// Allocates memory whose bytes are zero. Returns `None` if there is no room.
+    pub(crate) fn allocate_zeroed(&mut self, kind: Kind, size: u64, tag: [u8; 4], from: u64) -> Option<u64> {
+        self.allocate_filled(kind, size, tag, from, 0)
+    }
+
+    /// Allocates memory whose bytes have this value. Returns `None` if there is no room.
+    fn allocate_filled(&mut self, kind: Kind, size: u64, tag: [u8; 4], from: u64, byte: u8) -> Option<u64> {
         let wanted = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
         let of_host = from == 0;
         let is_guarded = size >= PAGE || self.guarded < MOST_GUARDED;
@@ -131,7 +141,11 @@ impl Pool {
         };
         // Allocations of at least a page are page-aligned; smaller ones end at the end of their page.
         let address = if size >= PAGE || !is_guarded { start } else { start + pages - wanted };
-        bytes(address, size).fill(FRESH).or_stop();
+        // The system zeroes new pages when they are first accessed, and no address is used twice. A large buffer that a driver
+        // ignores costs little.
+        if byte != 0 || !is_guarded {
+            bytes(address, size).fill(byte).or_stop();
+        }
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
         let may_go = kind == Kind::Paged && is_guarded;
         let routine = thread::site().map(|site| site.routine);
@@ -264,11 +278,7 @@ impl Pool {
 
     /// Allocates zeroed memory of the host that the driver may execute. Returns 0 if there is no memory.
     pub(crate) fn object_as(&mut self, kind: Kind, tag: [u8; 4], size: u64) -> u64 {
-        let address = self.allocate_as(kind, size, tag, 0).unwrap_or_default();
-        if address != 0 {
-            bytes(address, size).fill(0).or_stop();
-        }
-        address
+        self.allocate_zeroed(kind, size, tag, 0).unwrap_or_default()
     }
 
     /// Allocates a zeroed object of the host. Returns NULL if there is no memory.
@@ -451,8 +461,9 @@ mod tests {
     use std::sync::Mutex;
     use std::thread;
 
+    use super::super::kind::Kind;
     use super::super::pages::tests::is_readable;
-    use super::{CHUNK, MOST_GUARDED, Pool};
+    use super::{CHUNK, FRESH, MOST_GUARDED, Pool};
     use crate::exception::changing;
     use crate::memory::GuestPtr;
 
@@ -467,6 +478,20 @@ mod tests {
             pool.free(address, None, 1, false);
         }
         assert_eq!((pool.used, pool.chunks.len()), (CHUNK, 1));
+    }
+
+    #[test]
+    fn memory_is_zeroed_only_if_that_is_wanted_with_pages_of_its_own_and_in_a_chunk() {
+        let mut pool = Pool::new(None);
+        for guarded in [0, MOST_GUARDED] {
+            pool.guarded = guarded;
+            for size in [1, 100, 4096, 10_000].into_iter().filter(|size| guarded == 0 || *size < 4096) {
+                let zeroed = pool.allocate_zeroed(Kind::NonPaged, size, *b"Test", 1).expect("memory");
+                let other = pool.allocate_as(Kind::NonPaged, size, *b"Test", 1).expect("memory");
+                let read = |address| super::bytes(address, size).read().expect("accessible memory");
+                assert_eq!((read(zeroed), read(other)), (vec![0; size as usize], vec![FRESH; size as usize]));
+            }
+        }
     }
 
     /// A driver can complete a request, and thereby free its buffer, while its client changes the buffer.

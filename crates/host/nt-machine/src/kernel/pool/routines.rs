@@ -5,7 +5,7 @@ use super::kind::{Kind, PAGE_EXECUTE};
 use super::paging;
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
-use crate::memory::{Fault, GuestPtr, Opaque};
+use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{Call, DISPATCH, Ignored, routines};
 use crate::verify::{self, Breach, Rule, Wdm};
 
@@ -19,7 +19,7 @@ const NO_TAG: u32 = u32::from_le_bytes(*b"None");
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails_with_zero]
-    fn ExAllocatePool2(&call, flags: u64, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+    fn ExAllocatePool2(&call, flags: u64, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_with_flags(call, flags, size, tag)
     }
 
@@ -31,37 +31,37 @@ routines! { pub(super) ROUTINES;
         tag: u32,
         _parameters: Ignored<GuestPtr<Opaque>>,
         _count: Ignored<u32>,
-    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+    ) -> Option<GuestPtr<u8>> {
         allocate_with_flags(call, flags, size, tag)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn ExAllocatePool(&call, kind: i32, size: u64) -> Result<Option<GuestPtr<u8>>, Fault> {
+    fn ExAllocatePool(&call, kind: i32, size: u64) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, NO_TAG, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn ExAllocatePoolWithTag(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+    fn ExAllocatePoolWithTag(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn ExAllocatePoolZero(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+    fn ExAllocatePoolZero(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, true)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn ExAllocatePoolUninitialized(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+    fn ExAllocatePoolUninitialized(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn ExAllocatePoolWithQuotaTag(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+    fn ExAllocatePoolWithQuotaTag(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn ExAllocatePoolWithQuota(&call, kind: i32, size: u64) -> Result<Option<GuestPtr<u8>>, Fault> {
+    fn ExAllocatePoolWithQuota(&call, kind: i32, size: u64) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, NO_TAG, false)
     }
 
@@ -72,7 +72,7 @@ routines! { pub(super) ROUTINES;
         size: u64,
         tag: u32,
         _priority: Ignored<i32>,
-    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+    ) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
@@ -156,31 +156,33 @@ routines! { pub(super) ROUTINES;
     }
 }
 
-fn allocate_with_flags(call: &Call, flags: u64, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+fn allocate_with_flags(call: &Call, flags: u64, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
     if size == 0 || flags & KINDS == 0 || tag == 0 {
         let tag = text(tag.to_le_bytes());
         verify::find(Rule::BadArgument, format_args!("invalid argument: flags {flags:#x}, size {size}, tag {tag}"));
-        return Ok(None);
+        return None;
     }
     let kind = if flags & PAGED != 0 { Kind::Paged } else { Kind::non_paged(flags & EXECUTABLE != 0) };
     allocate(call, kind, size, tag, flags & UNINITIALIZED == 0)
 }
 
 /// Allocates from a pool of this `POOL_TYPE`.
-fn allocate_by_type(call: &Call, kind: i32, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
+fn allocate_by_type(call: &Call, kind: i32, size: u64, tag: u32, zero: bool) -> Option<GuestPtr<u8>> {
     allocate(call, Kind::from_type(kind.cast_unsigned()), size, tag, zero)
 }
 
-fn allocate(call: &Call, kind: Kind, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
+fn allocate(call: &Call, kind: Kind, size: u64, tag: u32, zero: bool) -> Option<GuestPtr<u8>> {
     let irql = thread::irql();
     if kind == Kind::Paged && irql >= DISPATCH {
         verify::find(Rule::IrqlTooHigh, format_args!("uses paged pool at IRQL {irql}, allowed up to 1"));
     }
-    let memory = lock(&kernel().pool).allocate_as(kind, size, tag.to_le_bytes(), call.from).map(GuestPtr::<u8>::new);
-    if let Some(memory) = memory.filter(|_| zero) {
-        memory.array(size).fill(0)?;
-    }
-    Ok(memory)
+    let (mut pool, tag) = (lock(&kernel().pool), tag.to_le_bytes());
+    let memory = if zero {
+        pool.allocate_zeroed(kind, size, tag, call.from)
+    } else {
+        pool.allocate_as(kind, size, tag, call.from)
+    };
+    memory.map(GuestPtr::new)
 }
 
 /// Allocates memory that drivers can execute: Microsoft's code analysis
