@@ -41,6 +41,10 @@ struct Seen {
     found: BTreeSet<String>,
     /// Comparisons in order of values that are no numbers: the name, and the operator and a value.
     not_numbers: BTreeMap<String, String>,
+    /// Comparisons of numbers with texts: the name and the text.
+    numbers: BTreeMap<String, String>,
+    /// The names that had a value that is not only a number.
+    texts: BTreeSet<String>,
 }
 
 impl Selection {
@@ -87,7 +91,13 @@ impl Selection {
         }
         if let Some(name) = missing {
             let known = HEADER_NAMES.iter().copied().chain(self.seen.fields.iter().map(String::as_str));
-            return Err(Failure::Usage(format!("--where: no event has '{name}'{}", hint(name, known))));
+            let is_known = HEADER_NAMES.iter().any(|known| known.eq_ignore_ascii_case(name));
+            let hint = if is_known { "; the trace does not say it".into() } else { hint(name, known) };
+            return Err(Failure::Usage(format!("--where: no event has '{name}'{hint}")));
+        }
+        // A field with the same name in another kind of event may be a text.
+        if let Some((name, text)) = self.seen.numbers.iter().find(|(name, _)| !self.seen.texts.contains(*name)) {
+            return Err(Failure::Usage(format!("--where: '{name}' is a number, and '{text}' is not")));
         }
         match self.seen.not_numbers.iter().next() {
             Some((name, why)) => Err(Failure::Usage(format!("--where: '{name}' is not a number: {why}"))),
@@ -168,6 +178,11 @@ impl Selection {
                 let Some(value) = value_of(&comparison.name, event, decoded) else { return false };
                 if !seen.found.contains(&comparison.name) {
                     seen.found.insert(comparison.name.clone());
+                }
+                if let Some(text) = comparison.text_for_number(&value) {
+                    seen.numbers.entry(comparison.name.clone()).or_insert_with(|| text.to_owned());
+                } else if !value.is_plain_number() && !seen.texts.contains(&comparison.name) {
+                    seen.texts.insert(comparison.name.clone());
                 }
                 comparison.holds(&value).unwrap_or_else(|| {
                     let why = || format!("{} compares numbers, = and ~ compare text", comparison.sign());

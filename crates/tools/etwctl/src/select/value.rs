@@ -111,6 +111,11 @@ pub(crate) struct Value {
 }
 
 impl Value {
+    /// Whether it is a number without a name. A status has a name behind its number.
+    pub(super) fn is_plain_number(&self) -> bool {
+        self.number.is_some() && !self.text.contains(' ')
+    }
+
     pub(super) fn from_integer(number: impl Into<i128>) -> Self {
         let number = number.into();
         Self { text: number.to_string(), number: Some(Number::Integer(number)) }
@@ -181,6 +186,12 @@ impl Comparison {
         })
     }
 
+    /// Returns the text that is compared with a value that is only a number, if it cannot be equal to any number.
+    pub(super) fn text_for_number(&self, value: &Value) -> Option<&str> {
+        let is_equality = matches!(self.sign, Sign::Equal | Sign::NotEqual);
+        (is_equality && value.is_plain_number() && self.literal.number.is_none()).then_some(&self.literal.text)
+    }
+
     pub(super) fn sign(&self) -> &'static str {
         self.sign.text()
     }
@@ -215,6 +226,18 @@ mod tests {
         assert_eq!(holds(&Value::from_integer(-1), Sign::Less, "1.5"), Some(true));
         assert_eq!(holds(&Value::from_text("Read"), Sign::Equal, "READ"), Some(true));
         assert_eq!(holds(&Value::from_text("Read"), Sign::Greater, "1"), None, "text has no order");
+    }
+
+    #[test]
+    fn a_text_is_no_value_of_a_number() {
+        let wrong = |value: &Value, sign, literal: &str| {
+            Comparison::new("x".to_owned(), sign, Literal::new(literal)).unwrap().text_for_number(value).is_some()
+        };
+        let number = Value::from_integer(4);
+        assert!(wrong(&number, Sign::Equal, "abc") && wrong(&number, Sign::NotEqual, "abc"));
+        assert!(!wrong(&number, Sign::Equal, "0x4") && !wrong(&number, Sign::Contains, "abc"));
+        let status = Value::from_node(&Node::Value(Scalar::Word("0xC00000BB STATUS_NOT_SUPPORTED".into())));
+        assert!(!wrong(&status, Sign::Equal, "STATUS_SUCCESS") && !wrong(&Value::from_text("a"), Sign::Equal, "b"));
     }
 
     #[test]
