@@ -145,11 +145,8 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
         name.map_or_else(Default::default, |name| (format!(" of {name}"), format!(" --toolchain {name}")));
     let command = format!("rustup target add{option} {target}");
     let what = format!("the Rust target {target}{of}");
-    if name.is_some() {
-        host.permit_for_driver(&what, &command)?
-    } else {
-        host.permit(&what, &command)?
-    }
+    let permitted = if name.is_some() { host.permit_for_driver(&what, &command) } else { host.permit(&what, &command) };
+    permitted?;
     note(&format!("installing the Rust target {target}{of} with rustup"));
     system::add_target(host, env, target)
         .map_err(|error| Error::Missing(format!("the Rust target {target}{of} is missing; run: {command}\n{error}")))
