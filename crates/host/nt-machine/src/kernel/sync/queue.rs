@@ -42,13 +42,18 @@ routines! { pub(super) ROUTINES;
 
     /// Returns a status in place of an entry if there is none. `MaximumCount` has no effect: as many threads run as have an entry.
     #[irql(DISPATCH)]
-    fn KeRemoveQueue(queue: GuestPtr<KQUEUE>, _mode: Ignored<i8>, timeout: GuestPtr<i64>) -> Result<u64, Fault> {
+    fn KeRemoveQueue(
+        queue: GuestPtr<KQUEUE>,
+        _mode: Ignored<i8>,
+        timeout: GuestPtr<i64>,
+    ) -> Result<GuestPtr<LIST_ENTRY>, Fault> {
+        let in_place = |status: NtStatus| GuestPtr::new(status.as_int().into());
         let status = event::wait(&[queue.Header()], true, timeout)?;
         if status != NtStatus::Success {
-            return Ok(status.as_int().into());
+            return Ok(in_place(status));
         }
         let first = kernel().scheduler.change_object(queue.Header(), |_| remove_head(queue.EntryListHead()))?;
-        Ok(first.map_or(NtStatus::Abandoned.as_int().into(), GuestPtr::address))
+        Ok(first.unwrap_or_else(|| in_place(NtStatus::Abandoned)))
     }
 
     /// Returns the first of the entries that were left, which stay linked with each other, or NULL.
