@@ -3,6 +3,7 @@
 //! A process creates it once. Each layer finds its part through a reference that is set here, so that no layer depends
 //! on those above it.
 
+mod clients;
 #[cfg(test)]
 mod documentation;
 mod files;
@@ -41,10 +42,11 @@ use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
 use crate::wfp;
 
+pub use clients::FileId;
 pub use files::FilePort;
 pub use guests::{Guest, Guests, Role};
 pub use load::Loaded;
-pub use plug::{DeviceId, FileId};
+pub use plug::DeviceId;
 pub use routines::{RoutineInfo, Support, all_routines, can_fail, support};
 
 /// The parts that the machine owns.
@@ -65,7 +67,7 @@ struct Parts {
     filtering: Mutex<wfp::State>,
     cryptography: Mutex<cng::State>,
     human_interface: Mutex<hid::State>,
-    clients: Mutex<plug::Clients>,
+    clients: Mutex<clients::Clients>,
 }
 
 static MACHINE: OnceLock<Parts> = OnceLock::new();
@@ -93,8 +95,8 @@ impl Machine {
             numbers: OnceLock::new(),
             images: Images::default(),
             residents: Mutex::default(),
-            kernel: Kernel::new(config, table, plug::close_all_of_packets),
-            framework: wdf::Attached::new(plug::close_all_of),
+            kernel: Kernel::new(config, table, clients::close_all_of_packets),
+            framework: wdf::Attached::new(clients::close_all_of),
             filters: filter::Manager::default(),
             hardware: Hardware::new(hardware),
             volume: Mutex::default(),
