@@ -22,7 +22,9 @@ fn tracked_providers(file: &TempFile) -> (Vec<(Guid, String)>, usize) {
     let mut paths = Vec::new();
     for event in reader {
         if event.header.descriptor.id == HOOK_BINARY_PATH {
-            let (guid, path) = event.payload().split_first_chunk().unwrap();
+            let (count, data) = event.payload().split_first_chunk().unwrap();
+            assert_eq!(u32::from_le_bytes(*count), 1, "the number of GUIDs");
+            let (guid, path) = data.split_first_chunk().unwrap();
             let units: Vec<u16> = path.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
             assert_eq!(units.last(), Some(&0));
             paths.push((Guid::from_bytes_le(*guid), String::from_utf16_lossy(&units[..units.len() - 1])));

@@ -84,7 +84,8 @@ fn decoding_selects_by_provider_level_and_conditions() {
     assert_eq!(count("--provider Etwctl-Demo"), 43);
     assert_eq!(count("--provider 68e2f24c-992e-5847-1628-07020d862419 --level error"), 2);
     assert_eq!(count("--provider Nobody"), 0);
-    assert_eq!(count("--where event=Read --where opcode=start"), 0);
+    let text = etwctl(&format!("decode {} --where event=Read --where opcode=start", path.display()));
+    assert!(text.code == 2 && text.err.contains("'opcode' is a number, and 'start' is not"), "{}", text.err);
     assert_eq!(count("--where event=Read --where opcode=1"), 12);
     assert_eq!(count("--where event=read --where Length>=5120"), 6);
     assert_eq!(count("--where File~odd --where event=Transfer"), 6);
