@@ -327,7 +327,9 @@ fn a_driver_that_has_its_binary_tracked_is_named_in_the_file() {
     run(&host);
     session.stop().expect("stopped");
     let mut events = Reader::open(&file).expect("a trace file");
-    let told = events.find(|event| event.header.descriptor.id == HOOK_BINARY_PATH).expect("a record about the binary");
+    let record =
+        events.find(|event| event.header.descriptor.id == HOOK_BINARY_PATH).expect("a record about the binary");
     let name: Vec<u8> = "driver_sample.sys\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_eq!(told.payload(), [&provider().to_bytes_le()[..], &name].concat());
+    // One GUID, and the path of the binary.
+    assert_eq!(record.payload(), [&1_u32.to_le_bytes()[..], &provider().to_bytes_le(), &name].concat());
 }
