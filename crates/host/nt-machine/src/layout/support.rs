@@ -319,6 +319,16 @@ impl GuestPtr<LIST_ENTRY> {
         before.Flink().write(after)?;
         after.Blink().write(before)
     }
+
+    /// `RemoveHeadList`: removes the first entry after this head. Returns `None` if the list is empty.
+    pub(crate) fn remove_first(self) -> Result<Option<Self>, Fault> {
+        let first = self.Flink().read()?;
+        if first == self {
+            return Ok(None);
+        }
+        first.unlink()?;
+        Ok(Some(first))
+    }
 }
 
 impl GuestPtr<GUID> {

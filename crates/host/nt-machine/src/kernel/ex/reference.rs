@@ -6,8 +6,7 @@ use super::handle::KernelHandle;
 use super::namespace;
 use super::object::{self, close, dereference, kind_and_object, open, reference};
 use crate::cpu::thread;
-use crate::kernel::sync::process;
-use crate::kernel::{REQUEST_RULES, kernel};
+use crate::kernel::{REQUEST_RULES, kernel, lock};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
@@ -212,10 +211,15 @@ routines! { pub(super) ROUTINES;
 fn kind_of(object: u64) -> &'static str {
     match object::kind(object) {
         Some(kind) => kind,
-        None if process::process_id(GuestPtr::new(object)) != 0 => "process",
+        None if object == system_process() || is_of_test(object) => "process",
         None if thread::number_of(GuestPtr::new(object)).is_some() => "thread",
         None => "object",
     }
+}
+
+/// Returns whether an object is that of a process whose creation a test reported.
+fn is_of_test(object: u64) -> bool {
+    lock(&kernel().threads).processes.values().any(|(process, _)| process.address() == object)
 }
 
 /// Returns the object of the system process.

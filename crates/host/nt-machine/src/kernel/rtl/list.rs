@@ -37,7 +37,7 @@ routines! { pub(super) ROUTINES;
         head: GuestPtr<LIST_ENTRY>,
         spin_lock: GuestPtr<u64>,
     ) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
-        locked(call, spin_lock, || remove_head(head))
+        locked(call, spin_lock, || head.remove_first())
     }
 
     #[irql(ANY)]
@@ -118,15 +118,6 @@ fn insert(
     let before = if at_head { head } else { neighbour };
     before.insert(entry)?;
     Ok(Some(neighbour).filter(|neighbour| *neighbour != head))
-}
-
-pub(crate) fn remove_head(head: GuestPtr<LIST_ENTRY>) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
-    let first = head.Flink().read()?;
-    if first == head {
-        return Ok(None);
-    }
-    first.unlink()?;
-    Ok(Some(first))
 }
 
 type Single = GuestPtr<SINGLE_LIST_ENTRY>;

@@ -5,7 +5,6 @@ use etw_types::NtStatus;
 use super::event;
 use super::waiters::QUEUE;
 use crate::kernel::kernel;
-use crate::kernel::rtl::list::remove_head;
 use crate::layout::{KQUEUE, LIST_ENTRY};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, DISPATCH, Ignored, routines};
@@ -52,7 +51,7 @@ routines! { pub(super) ROUTINES;
         if status != NtStatus::Success {
             return Ok(in_place(status));
         }
-        let first = kernel().scheduler.change_object(queue.Header(), |_| remove_head(queue.EntryListHead()))?;
+        let first = kernel().scheduler.change_object(queue.Header(), |_| queue.EntryListHead().remove_first())?;
         Ok(first.unwrap_or_else(|| in_place(NtStatus::Abandoned)))
     }
 
