@@ -45,9 +45,13 @@ fn a_new_driver_of_each_kind_is_tested_and_packaged_by_the_installed_program() {
     };
     let request = ["--ioctl", "222000:05000000"];
     let file = ["--file", r"create:\a.keep"];
-    for (kind, name, step) in
-        [("--kmdf", "new-kmdf", request), ("--wdm", "new-wdm", request), ("--minifilter", "new-filter", file)]
-    {
+    let connection = ["--connect", "10.0.0.1:443"];
+    for (kind, name, step) in [
+        ("--kmdf", "new-kmdf", request),
+        ("--wdm", "new-wdm", request),
+        ("--minifilter", "new-filter", file),
+        ("--wfp", "new-callout", connection),
+    ] {
         driver(&folder, &["new", name, kind]);
         let place = folder.join(name);
         driver(&place, &["build"]);
