@@ -8,6 +8,14 @@ const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
 /// the driver's packages, `imported` the names of kernel variables that code has to import.
 pub(crate) fn explain(messages: &str, own: &[&str], imported: &[String]) -> Vec<String> {
     let plain = strip_colors(messages);
+    // Whatever else failed, failed for this.
+    if FULL_DISK.iter().any(|phrase| plain.contains(phrase)) {
+        return vec![
+            "the disk is full: free some space (cargo writes to its target directory and to the directory for temporary files), and \
+             build again"
+                .into(),
+        ];
+    }
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
         let found =
@@ -29,6 +37,10 @@ pub(crate) fn explain(messages: &str, own: &[&str], imported: &[String]) -> Vec<
     }
     lines
 }
+
+/// The messages of Linux, macOS and Windows for a disk or a quota without space.
+const FULL_DISK: [&str; 4] =
+    ["No space left on device", "Disk quota exceeded", "(os error 112)", "There is not enough space on the disk"];
 
 /// Cargo: a build script failed. Returns its name and its first error message.
 fn script(messages: &str) -> Option<String> {
@@ -248,6 +260,15 @@ mod tests {
         let lines = explain(output, &[], &[]);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].contains("`cc`") && lines[0].contains("cargo driver setup"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_full_disk_is_named_and_no_package_is_blamed() {
+        let output = "error: failed to write /t/lib.rmeta: No space left on device (os error 28)\n\
+                    error: could not compile `bindgen` (lib) due to 1 previous error\n";
+        let lines = explain(output, &[], &[]);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].starts_with("the disk is full"), "{lines:?}");
     }
 
     #[test]
