@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use etw_types::NtStatus;
 use nt_host::{Error, NtHost};
 
-use super::{differences_in, file_in, original};
+use super::{file_in, original, same_with_the_driver_for_1_9};
 use crate::common;
 use crate::common::c::{build_for_1_9, temporary};
-use crate::idle::SCENARIOS;
 
 /// Returns a folder with both files, or says that the test is skipped.
 fn with_loader() -> Option<PathBuf> {
@@ -28,18 +27,7 @@ fn with_loader() -> Option<PathBuf> {
 #[test]
 fn a_driver_that_microsofts_loader_binds_behaves_as_on_the_imitation() {
     let Some(folder) = with_loader() else { return };
-    for (name, bug, steps) in SCENARIOS.into_iter().filter(|(_, bug, _)| *bug == 0) {
-        let builder = NtHost::builder().driver(build_for_1_9("kmdf_idle", bug));
-        let found = builder.compare(&folder, |host| {
-            host.load()?;
-            let device = host.add_device()?;
-            steps(host, &device)?;
-            host.unload()?.assert_clean();
-            Ok(Vec::new())
-        });
-        let found = differences_in(found);
-        assert!(found.is_empty(), "{name}: {found:#?}");
-    }
+    same_with_the_driver_for_1_9(&folder);
 }
 
 /// Both images are clean, and are loaded again in the same machine.

@@ -327,7 +327,7 @@ fn a_driver_that_filters_connections_and_files_is_the_same() {
         host.unload()?.assert_clean();
         Ok(results)
     });
-    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+    let found = differences_in(found);
     assert!(found.is_empty(), "{found:#?}");
 }
 
@@ -335,9 +335,14 @@ fn a_driver_that_filters_connections_and_files_is_the_same() {
 #[test]
 fn a_driver_that_was_built_for_1_9_binds_to_it() {
     let Some(framework) = original() else { return };
+    same_with_the_driver_for_1_9(&framework);
+}
+
+/// Runs the scenarios of power states with the driver that was built for 1.9.
+fn same_with_the_driver_for_1_9(framework: &Path) {
     for (name, bug, steps) in SCENARIOS.into_iter().filter(|(_, bug, _)| *bug == 0) {
         let builder = NtHost::builder().driver(build_for_1_9("kmdf_idle", bug));
-        let found = builder.compare(&framework, |host| {
+        let found = builder.compare(framework, |host| {
             host.load()?;
             let device = host.add_device()?;
             steps(host, &device)?;
