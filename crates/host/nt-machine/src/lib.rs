@@ -46,6 +46,7 @@ mod machine;
 mod memory;
 mod part;
 mod routine;
+mod sorted;
 mod verify;
 mod wdf;
 mod wfp;

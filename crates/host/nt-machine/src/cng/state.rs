@@ -2,7 +2,6 @@
 //!
 //! The handles are in the table of the object manager, which finds those that a driver does not close.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 
@@ -18,6 +17,7 @@ use crate::kernel::{kernel, lock};
 use crate::memory::{Fault, GuestSlice};
 use crate::part::Part;
 use crate::routine::{DISPATCH, Outcome, done, fail};
+use crate::sorted::SortedMap;
 use crate::verify::{self, Rule};
 
 /// The kinds of handles.
@@ -52,9 +52,9 @@ pub(crate) fn forget() {
 #[derive(Default)]
 pub(crate) struct State {
     numbers: u64,
-    pub(super) providers: BTreeMap<u64, Provider>,
-    pub(super) hashes: BTreeMap<u64, Hash>,
-    pub(super) keys: BTreeMap<u64, Key>,
+    pub(super) providers: SortedMap<u64, Provider>,
+    pub(super) hashes: SortedMap<u64, Hash>,
+    pub(super) keys: SortedMap<u64, Key>,
 }
 
 impl State {

@@ -307,7 +307,7 @@ pub(super) fn report_leaks(leaving: Leaving) {
     let left: Vec<(u64, Context)> = {
         let mut state = state();
         let own = |_: &u64, context: &mut Context| leaving.owns(context.from);
-        state.contexts.extract_if(.., own).collect()
+        state.contexts.extract_if(own).collect()
     };
     for (address, context) in left {
         let (what, count) = (name(context.kind), context.references);

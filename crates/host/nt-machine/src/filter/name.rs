@@ -283,7 +283,7 @@ fn store(part: GuestPtr<UNICODE_STRING>, base: GuestPtr<u16>, start: usize, end:
 pub(super) fn report_leaks(leaving: Leaving) {
     let left: Vec<(Names, NameReferences)> = {
         let mut state = state();
-        state.names.extract_if(.., |_, known| leaving.owns(known.from)).collect()
+        state.names.extract_if(|_, known| leaving.owns(known.from)).collect()
     };
     for (names, NameReferences { count, from }) in left {
         let detail = format_args!("does not release name information (references left: {count})");

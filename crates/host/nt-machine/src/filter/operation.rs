@@ -277,7 +277,7 @@ pub(super) fn call_when_safe(data: Data, callback: GuestPtr<Code>, arguments: [u
 pub(super) fn drain(instance: InstanceId) -> Result<Vec<(u8, Current)>, Fault> {
     let mut pended = Vec::new();
     let mut due = Vec::new();
-    for (data, operation) in &mut state().operations {
+    for (data, operation) in state().operations.iter_mut() {
         operation.below.retain(|below| *below != instance);
         due.extend(operation.passed.extract_if(.., |passed| passed.instance == instance).map(|passed| (*data, passed)));
         let is_pended = matches!(operation.stage, Stage::PrePended | Stage::PostPended);

@@ -281,7 +281,7 @@ pub(super) fn disconnect_all(filter: FilterId) {
 pub(super) fn report_leaks(leaving: Leaving) {
     let left: Vec<(PortId, Port)> = {
         let mut state = state();
-        state.ports.extract_if(.., |_, port| leaving.owns(port.from)).collect()
+        state.ports.extract_if(|_, port| leaving.owns(port.from)).collect()
     };
     for (id, port) in left {
         let detail = format_args!("does not close the communication port {}", port.name);
@@ -292,7 +292,7 @@ pub(super) fn report_leaks(leaving: Leaving) {
     let stale: Vec<PortId> = {
         let mut state = state();
         let gone = |_: &PortId, known: &mut Connection| !filters.contains(&known.filter);
-        state.connections.extract_if(.., gone).map(|(id, _)| id).collect()
+        state.connections.extract_if(gone).map(|(id, _)| id).collect()
     };
     stale.into_iter().for_each(free_object);
 }

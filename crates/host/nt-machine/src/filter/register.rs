@@ -1,7 +1,5 @@
 //! Registration of minifilters, and how they are unloaded.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use super::instance::{self, TEARDOWN_MANDATORY, TEARDOWN_UNLOAD};
@@ -12,6 +10,7 @@ use crate::kernel::call_back;
 use crate::layout::{DRIVER_OBJECT, FLT_OPERATION_REGISTRATION, FLT_REGISTRATION};
 use crate::memory::{Fault, GuestPtr, OrStop as _};
 use crate::routine::{APC, Call, FILTER_MANAGER, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::sorted::SortedMap;
 use crate::verify::{self, Rule};
 
 /// The upper byte of `FLT_REGISTRATION_VERSION`.
@@ -92,8 +91,8 @@ fn register(
 }
 
 /// Reads the callbacks for operations.
-fn operations(first: GuestPtr<FLT_OPERATION_REGISTRATION>) -> Result<BTreeMap<u8, Callbacks>, Fault> {
-    let mut operations = BTreeMap::new();
+fn operations(first: GuestPtr<FLT_OPERATION_REGISTRATION>) -> Result<SortedMap<u8, Callbacks>, Fault> {
+    let mut operations = SortedMap::new();
     if !first.is_null() {
         for index in 0..MOST_OPERATIONS {
             let entry = first.at(index).read()?;

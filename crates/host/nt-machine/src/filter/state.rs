@@ -1,6 +1,6 @@
 //! The filter manager's state, and the lock around it. The lock is never held while driver code runs.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
 use etw_types::NtStatus;
@@ -13,6 +13,7 @@ use crate::layout::{
 };
 use crate::memory::{Code, GuestPtr};
 use crate::part::Part;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// The callback data of an operation.
 pub(super) type Data = GuestPtr<FLT_CALLBACK_DATA>;
@@ -53,24 +54,24 @@ pub(super) fn changed() {
 /// Everything that the filter manager knows.
 #[derive(Default)]
 pub(super) struct State {
-    pub(super) filters: BTreeMap<FilterId, Filter>,
+    pub(super) filters: SortedMap<FilterId, Filter>,
     /// The instances on the volume, the highest altitude first.
     pub(super) instances: Vec<Instance>,
     /// The status with which the last setup callback refused the volume.
     pub(super) refusal: Option<NtStatus>,
     /// The volume; NULL before the first filter registers.
     pub(super) volume: VolumeId,
-    pub(super) contexts: BTreeMap<u64, Context>,
+    pub(super) contexts: SortedMap<u64, Context>,
     /// The contexts that are set, by what they are set on.
-    pub(super) attached: BTreeMap<Holder, u64>,
-    pub(super) names: BTreeMap<GuestPtr<FLT_FILE_NAME_INFORMATION>, NameReferences>,
+    pub(super) attached: SortedMap<Holder, u64>,
+    pub(super) names: SortedMap<GuestPtr<FLT_FILE_NAME_INFORMATION>, NameReferences>,
     /// The files whose names are in the name cache.
-    pub(super) cached: BTreeSet<File>,
-    pub(super) ports: BTreeMap<PortId, Port>,
-    pub(super) connections: BTreeMap<PortId, Connection>,
-    pub(super) operations: BTreeMap<Data, Operation>,
+    pub(super) cached: SortedSet<File>,
+    pub(super) ports: SortedMap<PortId, Port>,
+    pub(super) connections: SortedMap<PortId, Connection>,
+    pub(super) operations: SortedMap<Data, Operation>,
     /// For files that a minifilter opened, the instance below which their operations start.
-    pub(super) opened_below: BTreeMap<File, InstanceId>,
+    pub(super) opened_below: SortedMap<File, InstanceId>,
 }
 
 /// A registered minifilter.
@@ -80,7 +81,7 @@ pub(super) struct Filter {
     /// The name of its service.
     pub(super) name: String,
     pub(super) registration: FLT_REGISTRATION,
-    pub(super) operations: BTreeMap<u8, Callbacks>,
+    pub(super) operations: SortedMap<u8, Callbacks>,
     pub(super) contexts: Vec<FLT_CONTEXT_REGISTRATION>,
     pub(super) is_started: bool,
     pub(super) is_going: bool,

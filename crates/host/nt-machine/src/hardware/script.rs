@@ -1,8 +1,9 @@
 //! What the hardware does.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+use crate::sorted::SortedMap;
 
 /// A port, or a register at a physical address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,7 +49,7 @@ type Handler = dyn Fn(&HardwareAccess) -> Option<u64> + Send + Sync;
 /// What the hardware does: values that registers have when they are read, and a handler of the test.
 #[derive(Clone, Default)]
 pub struct HardwareScript {
-    values: BTreeMap<Register, Vec<u64>>,
+    values: SortedMap<Register, Vec<u64>>,
     handler: Option<Arc<Handler>>,
 }
 

@@ -1,12 +1,12 @@
 //! The state of the hardware: which values were read, which memory is mapped, and what the driver did.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::script::{HardwareAccess, HardwareScript, Register};
 use crate::memory::{PAGE, Protection, protect};
 use crate::part::Part;
+use crate::sorted::SortedMap;
 use crate::verify::{self, Rule};
 
 /// The maximum number of accesses that are kept until the test takes them.
@@ -24,7 +24,7 @@ pub(crate) struct Hardware {
 #[derive(Default)]
 struct State {
     /// How often each register was read.
-    reads: BTreeMap<Register, usize>,
+    reads: SortedMap<Register, usize>,
     mappings: Vec<Mapping>,
     accesses: Vec<HardwareAccess>,
     dropped: u64,
@@ -73,7 +73,7 @@ pub(crate) fn read(register: Register, width: u8, present: u64) -> u64 {
     let Some(hardware) = HARDWARE.find() else { return present };
     let scripted = {
         let mut state = hardware.state();
-        let count = state.reads.entry(register).or_default();
+        let count = state.reads.get_or_default(register);
         *count += 1;
         hardware.script.value(register, *count - 1)
     };

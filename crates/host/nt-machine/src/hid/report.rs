@@ -1,6 +1,6 @@
 //! Report descriptors: which reports a device has, and how long each is. HID specification 1.11, section 6.2.2.
 
-use std::collections::BTreeMap;
+use crate::sorted::SortedMap;
 
 /// The longest report, in bytes. The lengths of `HIDP_CAPS` have 16 bits.
 const LONGEST: u64 = 0xFFFF;
@@ -19,7 +19,7 @@ pub(super) struct Reports {
     /// Whether each report begins with its number.
     pub(super) has_ids: bool,
     /// The number of bits of each report, without its number.
-    bits: BTreeMap<(Kind, u8), u64>,
+    bits: SortedMap<(Kind, u8), u64>,
 }
 
 impl Reports {
@@ -74,7 +74,7 @@ pub(super) fn parse(descriptor: &[u8]) -> Result<Reports, &'static str> {
                 if depth == 0 {
                     return Err("a report is outside of all collections");
                 }
-                let bits = reports.bits.entry((kind, globals.id)).or_default();
+                let bits = reports.bits.get_or_default((kind, globals.id));
                 *bits = bits.saturating_add(globals.size.saturating_mul(globals.count));
                 if *bits > LONGEST * 8 {
                     return Err("a report is longer than 65535 bytes");

@@ -1,6 +1,5 @@
 //! The minidrivers that have registered, and their devices.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::report::Reports;
@@ -8,6 +7,7 @@ use crate::kernel::lock;
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT};
 use crate::memory::{Code, GuestPtr};
 use crate::part::Part;
+use crate::sorted::SortedMap;
 
 pub(super) type Driver = GuestPtr<DRIVER_OBJECT>;
 pub(super) type Object = GuestPtr<DEVICE_OBJECT>;
@@ -32,8 +32,8 @@ pub(crate) fn forget() {
 /// The state of the class driver.
 #[derive(Default)]
 pub(crate) struct State {
-    pub(super) minidrivers: BTreeMap<Driver, Minidriver>,
-    pub(super) devices: BTreeMap<Object, Device>,
+    pub(super) minidrivers: SortedMap<Driver, Minidriver>,
+    pub(super) devices: SortedMap<Object, Device>,
 }
 
 impl State {

@@ -2,12 +2,11 @@
 //!
 //! The import of a variable is its address. `MmGetSystemRoutineAddress` finds variables, too.
 
-use std::collections::BTreeMap;
-
 use super::sync::timer::TICK;
 use crate::config::Config;
 use crate::layout::{SID, THREAD};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _};
+use crate::sorted::SortedMap;
 
 /// The value of a variable when the driver is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +101,7 @@ const PROCESS: u8 = 3;
 /// The variables of a machine, and the objects that they point to.
 #[derive(Default)]
 pub(crate) struct Variables {
-    addresses: BTreeMap<&'static str, GuestPtr<u64>>,
+    addresses: SortedMap<&'static str, GuestPtr<u64>>,
     process: GuestPtr<THREAD>,
 }
 

@@ -19,7 +19,6 @@ mod shared_data;
 pub(crate) mod sync;
 mod table;
 
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +36,7 @@ use crate::layout::DEVICE_OBJECT;
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::part::{Part, lock_from_handler};
 use crate::routine::{Call, Routine};
+use crate::sorted::SortedSet;
 use crate::verify::locks::LockKind;
 use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
 
@@ -160,7 +160,7 @@ pub(crate) struct Kernel {
     pub(crate) cancel_lock: io::cancel::CancelLock,
     pub(crate) registry: Mutex<registry::keys::Registry>,
     /// The registry values that the driver looked for and did not find, as `--registry` names them.
-    pub(crate) missing_values: Mutex<BTreeSet<String>>,
+    pub(crate) missing_values: Mutex<SortedSet<String>>,
     /// Makes the clients of a device wait for their requests and close their files.
     pub(crate) close_clients: fn(GuestPtr<DEVICE_OBJECT>),
     /// The page that Windows shares with every process.

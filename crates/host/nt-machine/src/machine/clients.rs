@@ -1,6 +1,5 @@
 //! Clients: the files that they have open, the requests that they have begun, and how both end before a device goes.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
@@ -13,6 +12,7 @@ use crate::kernel::{Answer, IoRequest, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::Outcome;
+use crate::sorted::{SortedMap, SortedSet};
 use crate::wdf::{self, Handle};
 
 /// How long a removal waits for clients whose threads are in the driver, in units of 100 ns.
@@ -73,15 +73,15 @@ pub(super) struct Begun {
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     numbers: u64,
-    pub(super) files: BTreeMap<FileId, File>,
-    pub(super) begun: BTreeMap<u64, Begun>,
+    pub(super) files: SortedMap<FileId, File>,
+    pub(super) begun: SortedMap<u64, Begun>,
     /// The calls of clients that open a file or begin a request: their threads may be in the driver. With the thread; the file is NULL.
-    beginning: BTreeMap<u64, (u32, File)>,
+    beginning: SortedMap<u64, (u32, File)>,
     calls: u64,
     /// The number of removals that wait for such calls.
     removals: u32,
     /// The requests that a removal of their device is finishing. They are not in `begun` at that time.
-    pub(super) ending: BTreeSet<u64>,
+    pub(super) ending: SortedSet<u64>,
 }
 
 impl FileId {

@@ -1,6 +1,5 @@
 //! Files of the volume as clients use them, through the minifilters; and the minifilters' communication ports.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
@@ -10,6 +9,7 @@ use crate::filter::{self, Begun, FileOpen, FileRequest};
 use crate::kernel::{Answer, lock};
 use crate::memory::OrStop as _;
 use crate::routine::Outcome;
+use crate::sorted::SortedMap;
 
 /// Identifies a connection to a communication port of a minifilter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ impl FilePort {
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     numbers: u64,
-    files: BTreeMap<u64, u64>,
-    begun: BTreeMap<u64, Begun>,
+    files: SortedMap<u64, u64>,
+    begun: SortedMap<u64, Begun>,
 }
 
 fn clients() -> &'static Mutex<Clients> {

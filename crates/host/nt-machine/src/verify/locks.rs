@@ -3,9 +3,8 @@
 //! Locks are identified by their addresses. For each pair of locks that was ever held at the same time, the order is
 //! remembered. The opposite order is a potential deadlock.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Breach, Kmdf, Rule, Wdm};
+use crate::sorted::{SortedMap, SortedSet};
 
 /// The kind of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,22 +61,22 @@ struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     /// The locks that each thread holds.
-    held: BTreeMap<u32, Vec<Held>>,
+    held: SortedMap<u32, Vec<Held>>,
     /// First lock, second lock, and the return address of the call that acquired the second.
-    order: BTreeMap<u64, BTreeMap<u64, u64>>,
+    order: SortedMap<u64, SortedMap<u64, u64>>,
 }
 
 impl Locks {
     /// Records that a thread acquired a lock. Returns the address of the driver's code that acquires these locks in the
     /// opposite order, if there is any.
     pub(crate) fn acquired(&mut self, kind: LockKind, thread: u32, lock: u64, from: u64) -> Option<u64> {
-        let held = self.held.entry(thread).or_default();
+        let held = self.held.get_or_default(thread);
         let before: Vec<u64> = held.iter().map(|held| held.address).collect();
         held.push(Held { address: lock, from, kind });
         let mut opposite = None;
         for first in before {
             opposite = opposite.or_else(|| self.path(lock, first));
-            self.order.entry(first).or_default().entry(lock).or_insert(from);
+            self.order.get_or_default(first).get_or_insert_with(lock, || from);
         }
         opposite
     }
@@ -85,10 +84,10 @@ impl Locks {
     /// Returns the address of the code that acquired the last lock, if the recorded orders lead from one lock to the
     /// other.
     fn path(&self, from: u64, to: u64) -> Option<u64> {
-        let mut seen = BTreeSet::from([from]);
+        let mut seen = SortedSet::from_iter([from]);
         let mut pending = vec![from];
         while let Some(lock) = pending.pop() {
-            for (next, site) in self.order.get(&lock).into_iter().flatten() {
+            for (next, site) in self.order.get(&lock).into_iter().flat_map(SortedMap::iter) {
                 if *next == to {
                     return Some(*site);
                 }

@@ -314,7 +314,7 @@ pub(super) fn then(request: Handle, run: impl FnOnce() + Send + 'static) {
         if framework.has_ended(request) {
             return Some(Box::new(run) as _);
         }
-        framework.ends.entry(request).or_default().push(Box::new(run));
+        framework.ends.get_or_default(request).push(Box::new(run));
         None
     });
     if let Some(run) = now {

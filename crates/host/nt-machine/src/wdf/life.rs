@@ -5,8 +5,6 @@
 //! up and destroyed in the order of their creation, queues first: `shared/object/fxobject.cpp` adds a child at the tail of
 //! its parent's list, and `fxobjectstatemachine.cpp` walks that list from its head. Queues are children of a part of the device.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use super::attributes::{Attributes, ContextType};
@@ -20,6 +18,7 @@ use crate::kernel::{self, call_back, kernel, submit};
 use crate::layout::{GUID, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, functions};
+use crate::sorted::SortedMap;
 use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
@@ -246,11 +245,11 @@ fn free(object: &Object) {
 
 /// Called before the driver object is deleted: reports objects that one call created again and again without a parent.
 pub(super) fn report_accumulated(driver: Handle) {
-    let mut calls: BTreeMap<u64, (u32, &'static str, Kmdf)> = BTreeMap::new();
+    let mut calls: SortedMap<u64, (u32, &'static str, Kmdf)> = SortedMap::new();
     with(|framework| {
         let left = framework.objects.values().filter(|object| object.accumulates && object.parent == driver);
         for (object, rule) in left.filter_map(|object| Some((object, object.data.parent_rule()?))) {
-            calls.entry(object.from).or_insert((0, object.data.name(), rule)).0 += 1;
+            calls.get_or_insert_with(object.from, || (0, object.data.name(), rule)).0 += 1;
         }
     });
     for (from, (count, kind, rule)) in calls.into_iter().filter(|(_, (count, ..))| *count > 1) {

@@ -275,7 +275,7 @@ pub(super) fn create(device: Handle, request: Request) -> Outcome<Handle> {
 /// Returns a request that was sent through a file and is not completed.
 pub(super) fn through_file(file: Handle) -> Option<Handle> {
     with(|framework| {
-        let next = framework.through_files.range((file, Handle::NULL)..).next();
+        let next = framework.through_files.next_from(&(file, Handle::NULL));
         next.filter(|(known, _)| *known == file).map(|(_, request)| *request)
     })
 }

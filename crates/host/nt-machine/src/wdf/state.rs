@@ -1,6 +1,6 @@
 //! The framework's state, and the lock around it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
@@ -11,6 +11,7 @@ use crate::kernel::{self, RequestKind};
 use crate::layout::{IRP, WDF_BIND_INFO, WDF_CLASS_LIBRARY_INFO, WDF_DRIVER_GLOBALS, WDF_LIBRARY_INFO};
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::part::Part;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// The framework's state.
 #[derive(Default)]
@@ -20,15 +21,15 @@ pub(super) struct Framework {
     pub(super) objects: BTreeMap<Handle, Object>,
     pub(super) created: u64,
     /// The latest completed requests. They are kept so that a second completion is noticed.
-    ended: BTreeMap<Handle, Ended>,
+    ended: SortedMap<Handle, Ended>,
     /// What the latest objects were that a driver must not use any more, and that a finding can explain.
-    past: BTreeMap<Handle, Past>,
+    past: SortedMap<Handle, Past>,
     /// The functions that run when a request is completed.
-    pub(super) ends: BTreeMap<Handle, Vec<Box<dyn FnOnce() + Send>>>,
+    pub(super) ends: SortedMap<Handle, Vec<Box<dyn FnOnce() + Send>>>,
     /// The requests that are not completed, each after the file that it was sent through.
-    pub(super) through_files: BTreeSet<(Handle, Handle)>,
+    pub(super) through_files: SortedSet<(Handle, Handle)>,
     /// IRPs that the driver preprocesses, and what the framework does with each afterwards.
-    pub(super) packets: BTreeMap<GuestPtr<IRP>, Then>,
+    pub(super) packets: SortedMap<GuestPtr<IRP>, Then>,
     /// The object locks that the driver acquired, each with the IRQL before the acquisition.
     pub(super) lock_irqls: Vec<(Handle, u8)>,
     /// The driver has `EvtDriverDeviceAdd`, so it is a Plug and Play driver.
@@ -138,10 +139,9 @@ impl Framework {
     /// Records the end of a request. If too many are kept, the oldest goes whose end nobody waits for.
     pub(super) fn request_ended(&mut self, request: Handle, end: Ended) {
         self.ended.insert(request, end);
-        if self.ended.len() > KEPT
-            && let Some(oldest) = self.ended.iter().find(|(_, end)| !end.awaited).map(|(handle, _)| *handle)
-        {
-            self.ended.remove(&oldest);
+        if self.ended.len() > KEPT {
+            let oldest = self.ended.iter().find(|(_, end)| !end.awaited).map(|(handle, _)| *handle);
+            oldest.map(|oldest| self.ended.remove(&oldest));
         }
     }
 

@@ -2,7 +2,6 @@
 //!
 //! The lock must never be held while driver code runs.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard};
 
@@ -15,6 +14,7 @@ use crate::kernel::lock;
 use crate::layout::FWPS_FILTER;
 use crate::memory::{Code, GuestPtr};
 use crate::part::Part;
+use crate::sorted::SortedMap;
 
 static WFP: Part<Mutex<State>> = Part::new();
 
@@ -237,13 +237,13 @@ pub(crate) struct State {
     pub(super) sessions: Vec<Session>,
     pub(super) callouts: Vec<Callout>,
     pub(super) flows: Vec<Flow>,
-    pub(super) lists: BTreeMap<u64, List>,
+    pub(super) lists: SortedMap<u64, List>,
     pub(super) classifications: Vec<Classification>,
     pub(super) pended: Vec<Pended>,
-    pub(super) passages: BTreeMap<u64, Passage>,
+    pub(super) passages: SortedMap<u64, Passage>,
     pub(super) delivered: Vec<Delivered>,
     /// The number of injections that are under way, for each injection handle.
-    pub(super) injections: BTreeMap<KernelHandle, u32>,
+    pub(super) injections: SortedMap<KernelHandle, u32>,
 }
 
 impl State {

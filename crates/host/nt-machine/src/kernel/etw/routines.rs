@@ -1,6 +1,5 @@
 //! The ETW routines.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use etw_engine::{
@@ -16,6 +15,7 @@ use crate::layout::{EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRI
 use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, PASSIVE, done, fail, routines};
+use crate::sorted::{SortedMap, SortedSet};
 use crate::verify::{self, Rule};
 
 routines! { pub(super) ROUTINES;
@@ -117,17 +117,17 @@ const LATE: u64 = 1000;
 /// The state that the engine does not have: the threads that are writing, and the findings that were already reported.
 pub(crate) struct Writers {
     /// The threads that are inside a write, by registration handle.
-    inside: BTreeMap<u64, Vec<u32>>,
+    inside: SortedMap<u64, Vec<u32>>,
     /// The threads that are inside an enable callback.
     calling: Vec<u32>,
     /// The return address of the call that registered each handle.
-    registered: BTreeMap<u64, u64>,
+    registered: SortedMap<u64, u64>,
     /// The number of the engine's findings that were reported.
     reported: usize,
     /// The session that receives the events of all providers, if there is one.
     session: Option<Session>,
     /// The providers that are enabled in that session.
-    traced: BTreeSet<Guid>,
+    traced: SortedSet<Guid>,
     /// The number of successful writes.
     written: u64,
 }
@@ -135,12 +135,12 @@ pub(crate) struct Writers {
 impl Writers {
     pub(crate) fn new(engine: &Engine, trace_all: bool) -> Self {
         Self {
-            inside: BTreeMap::new(),
+            inside: SortedMap::new(),
             calling: Vec::new(),
-            registered: BTreeMap::new(),
+            registered: SortedMap::new(),
             reported: 0,
             session: trace_all.then(|| engine.start_session("nt-host")),
-            traced: BTreeSet::new(),
+            traced: SortedSet::new(),
             written: 0,
         }
     }
@@ -326,7 +326,7 @@ fn write(
     };
     let blocks = EventData::new(data, count);
     let me = thread::number();
-    lock(&kernel().etw).inside.entry(handle).or_default().push(me);
+    lock(&kernel().etw).inside.get_or_default(handle).push(me);
     let engine = &kernel().engine;
     if kernel().config.races && thread::irql() < DISPATCH {
         // The other threads run as far as they can before this write continues.

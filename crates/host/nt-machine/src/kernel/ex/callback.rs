@@ -1,7 +1,5 @@
 //! Callbacks, notifications, and other registrations with the executive.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use super::handle::KernelHandle;
@@ -11,6 +9,7 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::sorted::SortedMap;
 
 /// `PowerDeviceD3`: the power state of a device that never reported one.
 const D3: u32 = 4;
@@ -34,7 +33,7 @@ pub(crate) struct Callbacks {
     objects: Vec<(String, u64)>,
     registered: Vec<Registered>,
     /// The power states of devices.
-    power: BTreeMap<u64, u32>,
+    power: SortedMap<u64, u32>,
 }
 
 impl Callbacks {

@@ -1,8 +1,6 @@
 //! Registry callbacks: they run before and after each operation on the registry. A driver does the operation, or a test
 //! describes one.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use super::notify::{About, Registered, Text, call_routine};
@@ -14,6 +12,7 @@ use crate::layout::{
 };
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{APC, Failure, Ignored, Out, Outcome, done, fail, routines, status_of};
+use crate::sorted::SortedMap;
 
 /// What is done to the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,7 @@ impl Change<'_> {
 }
 
 /// Keys that callbacks are notified about, by their objects.
-pub(crate) type Keys = BTreeMap<u64, String>;
+pub(crate) type Keys = SortedMap<u64, String>;
 
 routines! { pub(super) ROUTINES;
     #[irql(APC)]

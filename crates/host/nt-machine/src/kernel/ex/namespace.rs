@@ -2,8 +2,6 @@
 //!
 //! Devices, drivers and symbolic links keep their own names; they are found here, too.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use super::handle::KernelHandle;
@@ -14,6 +12,7 @@ use crate::kernel::{kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{NO_RESOURCES, Outcome, fail};
+use crate::sorted::SortedMap;
 use crate::verify::{self, Rule};
 
 /// `OBJ_PERMANENT`, `OBJ_OPENIF`.
@@ -58,7 +57,7 @@ pub(super) struct Named {
 
 /// The named objects, by their path in lower case.
 #[derive(Default)]
-pub(crate) struct Names(BTreeMap<String, Named>);
+pub(crate) struct Names(SortedMap<String, Named>);
 
 fn key(path: &str) -> String {
     follow_links(&canonical(path)).to_ascii_lowercase()

@@ -1,6 +1,6 @@
 //! The handle table, and the references that a driver holds.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
@@ -10,6 +10,7 @@ use crate::cpu::thread;
 use crate::image::Leaving;
 use crate::kernel::{kernel, key_closed, lock, submit};
 use crate::routine::{NO_RESOURCES, PASSIVE};
+use crate::sorted::{SortedMap, SortedSet};
 use crate::verify::{self, Breach, Rule, Wdm};
 
 /// `IO_TYPE_FILE`.
@@ -59,18 +60,18 @@ pub(crate) struct Lifetime {
 #[derive(Default)]
 pub(crate) struct Objects {
     /// Objects that are deleted when nothing uses them any more.
-    managed: BTreeMap<u64, Lifetime>,
+    managed: SortedMap<u64, Lifetime>,
     handles: BTreeMap<KernelHandle, Handle>,
     opened: u64,
     /// Objects that only handles, references and names keep alive. All others have one more reference, the system's.
-    counted: BTreeSet<u64>,
+    counted: SortedSet<u64>,
     /// The objects with names.
     pub(super) names: Names,
-    references: BTreeMap<u64, References>,
+    references: SortedMap<u64, References>,
     /// The names and targets of the symbolic links that were opened. A handle keeps its link, even if the link is deleted.
     links: Vec<(String, String)>,
     /// The security descriptors that drivers set, by object.
-    descriptors: BTreeMap<u64, Vec<u8>>,
+    descriptors: SortedMap<u64, Vec<u8>>,
     /// The token of the local system account, created on first use.
     token: Option<u64>,
 }
@@ -154,7 +155,7 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
 /// Adds a reference of the driver to an object. Returns the new number of handles and references.
 pub(crate) fn reference(object: u64, from: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
-    let entry = objects.references.entry(object).or_insert(References { count: 0, from, routine: routine() });
+    let entry = objects.references.get_or_insert_with(object, || References { count: 0, from, routine: routine() });
     entry.count += 1;
     objects.counts(object).1.into()
 }
@@ -167,7 +168,7 @@ pub(crate) fn is_referenced(object: u64) -> bool {
 /// Removes a reference of the driver. Returns the number of handles and references that are left.
 pub(crate) fn dereference(object: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
-    let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0, routine: None });
+    let entry = objects.references.get_or_insert_with(object, || References { count: 0, from: 0, routine: None });
     entry.count -= 1;
     let left = entry.count;
     if left <= 0 {
@@ -294,7 +295,7 @@ impl Objects {
             let what = format_args!("does not close a handle ({kind})");
             verify::find_at(leak(Rule::HandleLeak, routine), None, from, what);
         }
-        let left = self.references.extract_if(.., |_, references| leaving.owns(references.from));
+        let left = self.references.extract_if(|_, references| leaving.owns(references.from));
         for (_, References { count, from, routine }) in left {
             let plural = if count == 1 { "" } else { "s" };
             let what = format_args!("does not release {count} reference{plural} to an object");

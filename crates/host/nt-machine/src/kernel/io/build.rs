@@ -351,7 +351,7 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
     );
     let is_next = minor == WAIT_WAKE || {
         let mut io = lock(&kernel().io);
-        let queue = io.power.entry(target).or_default();
+        let queue = io.power.get_or_default(target);
         queue.push_back(request);
         queue.len() == 1
     };

@@ -1,7 +1,5 @@
 //! Device interfaces and device properties.
 
-use std::collections::BTreeMap;
-
 use etw_types::{Guid, NtStatus};
 
 use super::device;
@@ -11,6 +9,7 @@ use crate::kernel::{kernel, lock, pci};
 use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::sorted::SortedMap;
 use crate::verify::gap;
 
 /// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
@@ -23,9 +22,9 @@ type Key = [u8; 20];
 #[derive(Default)]
 pub(crate) struct Interfaces {
     /// Whether each interface is enabled, by its symbolic link.
-    enabled: BTreeMap<String, bool>,
+    enabled: SortedMap<String, bool>,
     /// The type and data of each property that the driver set.
-    properties: BTreeMap<Key, (u32, Vec<u8>)>,
+    properties: SortedMap<Key, (u32, Vec<u8>)>,
 }
 
 routines! { pub(super) ROUTINES;
@@ -168,7 +167,7 @@ fn register(
     let Some(buffer) = memory.map(GuestPtr::new) else { return fail(NO_RESOURCES) };
     buffer.write_all(&units)?;
     place.set(size - 2, size, buffer)?;
-    lock(&kernel().interfaces).enabled.entry(text).or_insert(false);
+    lock(&kernel().interfaces).enabled.get_or_insert_with(text, || false);
     Ok(())
 }
 

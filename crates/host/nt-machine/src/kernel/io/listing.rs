@@ -33,7 +33,7 @@ pub(crate) fn list(file: u64, query: &Query, buffer: GuestPtr<u8>, room: u32) ->
         let volume = &mut lock(&kernel().io).volume;
         let entries = volume.list(file)?;
         let pattern = || Scan { pattern: query.pattern.to_uppercase(), returned: 0 };
-        let scan = volume.scans.entry(file).or_insert_with(pattern);
+        let scan = volume.scans.get_or_insert_with(file, pattern);
         if query.restarts {
             scan.returned = 0;
         }

@@ -1,8 +1,6 @@
 //! Registrations of a driver other than devices: driver object extensions, reinitialisation routines and shutdown
 //! notifications. Also error log entries.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use crate::kernel::ex::handle::KernelHandle;
@@ -11,6 +9,7 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::sorted::SortedMap;
 use crate::verify;
 
 /// `ERROR_LOG_MAXIMUM_SIZE`.
@@ -20,7 +19,7 @@ const LONGEST_ENTRY: u64 = 240;
 #[derive(Default)]
 pub(crate) struct Registrations {
     /// The extensions of the driver object, by the address that identifies the client.
-    extensions: BTreeMap<u64, u64>,
+    extensions: SortedMap<u64, u64>,
     /// The reinitialisation routines that run after `DriverEntry`, with their contexts.
     again: Vec<(GuestPtr<Code>, u64)>,
 }

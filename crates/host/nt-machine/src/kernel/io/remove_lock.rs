@@ -1,7 +1,5 @@
 //! Remove locks: who holds them, and whether a request is passed on without one.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use super::dispatching::{self, Dispatch};
@@ -15,6 +13,7 @@ use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_REMOVE_LOCK};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, done, fail, routines};
+use crate::sorted::SortedMap;
 use crate::verify::{self, Breach, Rule, Wdm};
 
 type Lock = GuestPtr<IO_REMOVE_LOCK>;
@@ -93,14 +92,14 @@ struct Held {
 /// The remove locks of all devices.
 #[derive(Debug, Default)]
 pub(crate) struct RemoveLocks {
-    known: BTreeMap<Lock, Vec<Held>>,
+    known: SortedMap<Lock, Vec<Held>>,
     /// The number of requests to remove a device that drivers are handling.
     removing: u32,
 }
 
 impl RemoveLocks {
     fn acquired(&mut self, remove_lock: Lock, tag: GuestPtr<Opaque>, from: u64) {
-        self.known.entry(remove_lock).or_default().push(Held { tag, from });
+        self.known.get_or_default(remove_lock).push(Held { tag, from });
     }
 
     /// Returns the remove locks in the memory of a device.

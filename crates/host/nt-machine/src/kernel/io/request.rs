@@ -1,6 +1,6 @@
 //! The way of IRPs down a device stack and back up. [`super::client`] sends them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use etw_types::NtStatus;
 
@@ -22,6 +22,7 @@ use crate::kernel::{RequestKind, call_back, kernel, lock};
 use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{DISPATCH, Ignored, routines};
+use crate::sorted::SortedMap;
 use crate::verify::{self, Rule, Wdm};
 
 pub(crate) use super::cancel::cancel;
@@ -100,13 +101,13 @@ pub(crate) struct Io {
     /// The children of bus devices.
     pub(super) children: Vec<Child>,
     /// The power IRPs that drivers requested, by the device at the top of the stack. The first one is sent.
-    pub(super) power: BTreeMap<GuestPtr<DEVICE_OBJECT>, VecDeque<GuestPtr<IRP>>>,
+    pub(super) power: SortedMap<GuestPtr<DEVICE_OBJECT>, VecDeque<GuestPtr<IRP>>>,
     /// The wait/wake IRPs, by physical device.
-    pub(super) wait_wake: BTreeMap<GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>>,
+    pub(super) wait_wake: SortedMap<GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>>,
     /// The number of physical devices that were created.
     pub(super) plugged: u32,
     pub(crate) links: Vec<Link>,
-    pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
+    pub(crate) requests: SortedMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
     /// Devices that the host uses, for example because it is sending an IRP. See [`Held`](super::device::Held).
@@ -116,16 +117,16 @@ pub(crate) struct Io {
     registrations: Vec<Registration>,
     pub(super) remove_locks: RemoveLocks,
     /// The synchronous IRPs that are completed, and that the I/O manager has freed.
-    pub(super) ended: BTreeMap<GuestPtr<IRP>, Origin>,
+    pub(super) ended: SortedMap<GuestPtr<IRP>, Origin>,
     pub(crate) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The activity ids of threads, by thread number: addresses in memory of the driver.
-    pub(super) thread_activities: BTreeMap<u32, GuestPtr<GUID>>,
+    pub(super) thread_activities: SortedMap<u32, GuestPtr<GUID>>,
     /// The functions that run when an IRP is completed.
-    ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
+    ends: SortedMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
     /// The functions that run when an IRP is canceled that the framework or a device of the host has.
-    pub(super) cancels: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
+    pub(super) cancels: SortedMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
 }
 
 impl Io {

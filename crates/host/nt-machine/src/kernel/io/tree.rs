@@ -1,12 +1,11 @@
 //! The tree of files and folders of the [volume](super::volume).
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use crate::kernel::ex::paths::{leaf, parent};
 use crate::kernel::kernel;
 use crate::memory::{GuestPtr, Opaque};
+use crate::sorted::SortedMap;
 
 /// The folders that exist from the start.
 const DIRS: [&str; 8] = [
@@ -51,10 +50,10 @@ pub(super) struct Node {
 /// The files, by their path in lower case, and the paths of open file objects.
 #[derive(Debug, Default)]
 pub(crate) struct Volume {
-    pub(super) nodes: BTreeMap<String, Node>,
-    pub(super) open: BTreeMap<u64, String>,
+    pub(super) nodes: SortedMap<String, Node>,
+    pub(super) open: SortedMap<u64, String>,
     /// The enumerations of open folders.
-    pub(super) scans: BTreeMap<u64, Scan>,
+    pub(super) scans: SortedMap<u64, Scan>,
 }
 
 /// The enumeration of a folder through a file object. The first request sets the pattern.

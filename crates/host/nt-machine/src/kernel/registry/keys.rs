@@ -1,8 +1,6 @@
 //! The keys and values of the registry: the driver's service key with `Parameters`, the keys of its devices, some keys
 //! that every Windows has, and the keys that the driver creates.
 
-use std::collections::BTreeMap;
-
 use etw_types::NtStatus;
 
 use super::watch::{LAST_SET, NAME, Watcher};
@@ -11,6 +9,7 @@ use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::ex::paths::parent;
 use crate::kernel::{kernel, lock};
+use crate::sorted::SortedMap;
 use crate::verify::gap;
 
 /// The parent of the service keys.
@@ -53,7 +52,7 @@ pub(crate) const TEXTS: u32 = 7;
 pub(super) struct Key {
     pub(super) path: String,
     /// The values by lower-case name. Each has its name as the driver spelled it, and the value.
-    pub(super) values: BTreeMap<String, (String, Value)>,
+    pub(super) values: SortedMap<String, (String, Value)>,
     deleted: bool,
 }
 

@@ -4,13 +4,13 @@
 //! address of the table.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_AVL_TABLE, RTL_GENERIC_TABLE};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Out, routines};
+use crate::sorted::SortedMap;
 
 /// The size of the links before an element in bytes: `RTL_BALANCED_LINKS`, or `RTL_SPLAY_LINKS` and a list entry.
 const BALANCED: u64 = 0x20;
@@ -25,7 +25,7 @@ const LEFT: u32 = 2;
 const RIGHT: u32 = 3;
 
 /// The sorted elements of all tables, by the addresses of the tables.
-pub(crate) type Tables = BTreeMap<u64, Vec<u64>>;
+pub(crate) type Tables = SortedMap<u64, Vec<u64>>;
 
 /// The members that the routines need of a table of either kind.
 #[derive(Clone, Copy)]
@@ -271,7 +271,7 @@ impl Table {
     fn counted(&self, change: impl FnOnce(&mut Vec<u64>)) -> Result<(), Fault> {
         let count = {
             let mut tables = lock(&kernel().tables);
-            let nodes = tables.entry(self.address).or_default();
+            let nodes = tables.get_or_default(self.address);
             change(nodes);
             nodes.len() as u32
         };

@@ -271,10 +271,10 @@ pub(super) fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool)
         if exclusive || is_mine {
             resource.WriterDepth().change(|depth| depth.wrapping_add(1))?;
             resource.Writer().write(thread::object())?;
-            state.owners.entry(resource.address()).or_insert((thread::object().address(), from));
+            state.owners.get_or_insert_with(resource.address(), || (thread::object().address(), from));
         } else {
             resource.Readers().write(readers.wrapping_add(1))?;
-            *state.readers.entry(key).or_default() += 1;
+            *state.readers.get_or_default(key) += 1;
         }
         Ok(Some(()))
     };
@@ -283,11 +283,11 @@ pub(super) fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool)
     if at_once.is_some() || !wait {
         return Ok(at_once.is_some());
     }
-    scheduler.change(|state| *state.waiters_of(exclusive).entry(resource.address()).or_default() += 1);
+    scheduler.change(|state| *state.waiters_of(exclusive).get_or_default(resource.address()) += 1);
     let acquired = scheduler.wait(None, |state| attempt(state).transpose());
     scheduler.change(|state| {
         let waiters = state.waiters_of(exclusive);
-        let waiting = waiters.entry(resource.address()).or_default();
+        let waiting = waiters.get_or_default(resource.address());
         *waiting = waiting.saturating_sub(1);
         if *waiting == 0 {
             waiters.remove(&resource.address());

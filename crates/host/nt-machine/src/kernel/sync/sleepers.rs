@@ -1,7 +1,8 @@
 //! The threads that wait, and what wakes each of them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar};
+
+use crate::sorted::{SortedMap, SortedSet};
 
 /// What a thread waits for, apart from its deadline. Only threads that may be able to continue are woken, so that a
 /// thousand waiting threads cost nothing while others run.
@@ -27,10 +28,10 @@ pub(super) struct Sleeper {
 /// The waiting threads by number, and the same threads by what they wait for.
 #[derive(Default)]
 pub(super) struct Sleepers {
-    all: BTreeMap<u32, Sleeper>,
-    any: BTreeSet<u32>,
-    by_object: BTreeMap<u64, BTreeSet<u32>>,
-    deadlines: BTreeSet<(u64, u32)>,
+    all: SortedMap<u32, Sleeper>,
+    any: SortedSet<u32>,
+    by_object: SortedMap<u64, SortedSet<u32>>,
+    deadlines: SortedSet<(u64, u32)>,
     /// The number of threads that were woken and have not checked the state yet.
     woken: usize,
 }
@@ -41,7 +42,7 @@ impl Sleepers {
             Channel::Any => drop(self.any.insert(thread)),
             Channel::Objects(objects) => {
                 for object in objects {
-                    self.by_object.entry(*object).or_default().insert(thread);
+                    self.by_object.get_or_default(*object).insert(thread);
                 }
             }
             Channel::Time => {}
@@ -102,8 +103,8 @@ impl Sleepers {
 
     /// Wakes the threads that wait for an object, and those that wait for anything.
     pub(super) fn wake_object(&mut self, object: u64) {
-        let waiting = self.by_object.get(&object).into_iter().flatten();
-        let threads: Vec<u32> = waiting.chain(&self.any).copied().collect();
+        let waiting = self.by_object.get(&object).into_iter().flat_map(SortedSet::iter);
+        let threads: Vec<u32> = waiting.chain(self.any.iter()).copied().collect();
         for thread in threads {
             self.wake(thread);
         }
@@ -111,7 +112,7 @@ impl Sleepers {
 
     /// Wakes the threads whose deadline has come.
     pub(super) fn wake_due(&mut self, now: u64) {
-        let due = self.deadlines.range(..=(now, u32::MAX)).map(|(_, thread)| *thread);
+        let due = self.deadlines.iter().take_while(|(deadline, _)| *deadline <= now).map(|(_, thread)| *thread);
         for thread in due.collect::<Vec<_>>() {
             self.wake(thread);
         }

@@ -1,6 +1,6 @@
 //! The state of the scheduler: which threads wait, what runs later, and when something is due.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread as std_thread;
 
@@ -9,6 +9,7 @@ use super::turns::Turns;
 use super::waiters::{Waitable, Waiters};
 use crate::cpu::thread;
 use crate::memory::{GuestPtr, OrStop as _};
+use crate::sorted::SortedMap;
 
 /// A function to run once.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -53,14 +54,14 @@ pub(crate) struct State {
     pub(super) in_dpc: bool,
     pub(super) waiters: Waiters,
     /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
-    pub(super) readers: BTreeMap<(u64, u64), u32>,
+    pub(super) readers: SortedMap<(u64, u64), u32>,
     /// The thread that has a resource for exclusive access, and the call that acquired it, by the address of the
     /// resource.
-    pub(super) owners: BTreeMap<u64, (u64, u64)>,
+    pub(super) owners: SortedMap<u64, (u64, u64)>,
     /// The number of threads that wait for exclusive access to a resource, by the address of the resource.
-    pub(super) writers: BTreeMap<u64, u32>,
+    pub(super) writers: SortedMap<u64, u32>,
     /// The same for shared access.
-    pub(super) shared_waiters: BTreeMap<u64, u32>,
+    pub(super) shared_waiters: SortedMap<u64, u32>,
     /// The number of worker threads without a job.
     pub(crate) idle_workers: usize,
 }
@@ -74,7 +75,7 @@ impl State {
     }
 
     /// Returns the number of threads that wait for exclusive or shared access, by the address of the resource.
-    pub(super) const fn waiters_of(&mut self, exclusive: bool) -> &mut BTreeMap<u64, u32> {
+    pub(super) const fn waiters_of(&mut self, exclusive: bool) -> &mut SortedMap<u64, u32> {
         if exclusive { &mut self.writers } else { &mut self.shared_waiters }
     }
 

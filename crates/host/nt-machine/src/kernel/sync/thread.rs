@@ -1,6 +1,5 @@
 //! System threads.
 
-use std::collections::BTreeMap;
 use std::thread as std_thread;
 
 use etw_types::NtStatus;
@@ -16,6 +15,7 @@ use crate::layout::{CLIENT_ID, THREAD};
 use crate::memory::OrStop as _;
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, routines};
+use crate::sorted::SortedMap;
 use crate::verify::{self, Rule};
 
 /// The maximum number of system threads that run at the same time. Each has stacks in several ranges of memory, of which
@@ -97,11 +97,11 @@ pub(crate) struct Threads {
     /// The objects of running threads, and the driver's code that created them.
     running: Vec<(GuestPtr<THREAD>, u64)>,
     /// Processes that a test invented, by ID, with the paths of their images.
-    pub(crate) processes: BTreeMap<u64, (GuestPtr<THREAD>, String)>,
+    pub(crate) processes: SortedMap<u64, (GuestPtr<THREAD>, String)>,
     /// The numbers of threads that have ended, by their objects.
-    pub(super) ended: BTreeMap<u64, u32>,
+    pub(super) ended: SortedMap<u64, u32>,
     /// The affinities that drivers set for threads, by their objects.
-    pub(super) affinities: BTreeMap<u64, u64>,
+    pub(super) affinities: SortedMap<u64, u64>,
 }
 
 fn create(

@@ -4,10 +4,9 @@
 //! later. So a synchronization event that is set twice releases two threads, and a notification event that is set and
 //! reset releases all.
 
-use std::collections::BTreeMap;
-
 use crate::layout::{DISPATCHER_HEADER, KMUTANT};
 use crate::memory::{Fault, GuestPtr, Opaque};
+use crate::sorted::SortedMap;
 
 /// A dispatcher object of any kind.
 pub(crate) type Waitable = GuestPtr<DISPATCHER_HEADER>;
@@ -33,9 +32,9 @@ struct Waiter {
 #[derive(Default)]
 pub(super) struct Waiters {
     /// The waits by the addresses of their thread objects.
-    by_thread: BTreeMap<u64, Waiter>,
+    by_thread: SortedMap<u64, Waiter>,
     /// The addresses of thread objects, by the address of an object and the number of the wait for it.
-    by_object: BTreeMap<(u64, u64), u64>,
+    by_object: SortedMap<(u64, u64), u64>,
     /// The number of waits so far.
     waits: u64,
 }
