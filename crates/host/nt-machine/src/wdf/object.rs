@@ -33,6 +33,10 @@ pub(super) fn create_with(
     parent: Option<Handle>,
     data: impl Kind,
 ) -> Outcome<Handle> {
+    create_boxed(from, attributes, parent, Box::new(data))
+}
+
+fn create_boxed(from: u64, attributes: &Attributes, parent: Option<Handle>, data: Box<dyn Kind>) -> Outcome<Handle> {
     let memory = attributes.context.map(|context| {
         let memory: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
         (context.unique, memory)
@@ -41,7 +45,7 @@ pub(super) fn create_with(
         return fail(NO_RESOURCES);
     }
     let is_of_package = attributes.parent.is_null() && data.is_of_package();
-    let (data, is_adopted) = (Box::new(data), attributes.parent.is_null() && parent.is_none());
+    let is_adopted = attributes.parent.is_null() && parent.is_none();
     let accumulates = is_adopted && thread::callback() != Some("DriverEntry");
     with(|framework| {
         let parent = attributes.parent.non_null().or(parent).unwrap_or_else(|| framework.driver());

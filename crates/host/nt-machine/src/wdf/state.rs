@@ -1,7 +1,7 @@
 //! The framework's state, and the lock around it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use etw_types::NtStatus;
 
@@ -246,7 +246,13 @@ pub(crate) fn attach(framework: &'static Attached) {
 
 /// Reads or changes the framework's state. `body` holds the lock, so it must not run driver code.
 pub(super) fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
-    body(&mut kernel::lock(&FRAMEWORK.get().framework))
+    body(&mut locked())
+}
+
+/// `with` has hundreds of instances, which share this.
+#[inline(never)]
+fn locked() -> MutexGuard<'static, Framework> {
+    kernel::lock(&FRAMEWORK.get().framework)
 }
 
 /// Makes the clients of a device cancel their requests and close their files. Called before the device is removed.

@@ -116,13 +116,14 @@ pub(crate) fn around(key: &str, change: Change<'_>, run: impl FnOnce() -> Outcom
     if routines.is_empty() {
         return run();
     }
-    with_callbacks(&routines, key, change, run).map(drop)
+    let mut run = Some(run);
+    with_callbacks(&routines, key, change, &mut || run.take().map_or(Ok(()), |run| run())).map(drop)
 }
 
 /// Calls the driver's routines for an operation that a test describes.
 pub(super) fn raise(key: &str, change: Change<'_>) -> Result<Notified, Fault> {
     let routines = lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. }));
-    match with_callbacks(&routines, key, change, || Ok(())) {
+    match with_callbacks(&routines, key, change, &mut || Ok(())) {
         Ok(called) => Ok(Notified { called, ..Notified::default() }),
         Err(Failure::Status(status)) => Ok(Notified { called: routines.len() as u32, status, ..Notified::default() }),
         Err(Failure::Fault(fault)) => Err(fault),
@@ -134,7 +135,7 @@ fn with_callbacks(
     routines: &[Registered],
     key: &str,
     change: Change<'_>,
-    run: impl FnOnce() -> Outcome,
+    run: &mut dyn FnMut() -> Outcome,
 ) -> Outcome<u32> {
     let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
     lock(&kernel().notifications).keys.insert(object.address(), key.to_owned());

@@ -100,6 +100,16 @@ pub(crate) fn begin_with(
     routine: GuestPtr<Code>,
     deliver: impl FnOnce(GuestPtr<IRP>) -> Result<NtStatus, Fault>,
 ) -> Result<Packet, Fault> {
+    let (request, first) = create(device, submission)?;
+    let status = deliver(request)?;
+    Ok(Packet { request, first, routine, status, was_done: is_done(request) })
+}
+
+/// Returns the IRP of a request and its first stack location.
+fn create(
+    device: GuestPtr<DEVICE_OBJECT>,
+    submission: &Submission,
+) -> Result<(GuestPtr<IRP>, GuestPtr<IO_STACK_LOCATION>), Fault> {
     let stack = device.StackSize().read()?;
     let request = irp::new(stack.max(1), 0)?.unwrap_or_default();
     let is_power = matches!(submission.major, PNP | POWER);
@@ -121,8 +131,7 @@ pub(crate) fn begin_with(
     let Submission { major, parameters, system_buffer, mdl, .. } = *submission;
     let buffers = Some(Buffers::new(major, parameters, system_buffer, mdl));
     lock(&kernel().io).track(request, stack.max(1), Request { buffers, ..Request::default() });
-    let status = deliver(request)?;
-    Ok(Packet { request, first, routine, status, was_done: is_done(request) })
+    Ok((request, first))
 }
 
 /// Creates an IRP that only describes a request of the framework. It has one stack location, which is the current one,

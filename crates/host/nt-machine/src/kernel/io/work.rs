@@ -104,9 +104,13 @@ fn queue_io(
 
 /// Queues a job for a worker thread. `key` identifies the job.
 pub(crate) fn submit(key: u64, job: impl FnOnce() + Send + 'static) {
+    submit_boxed(key, Box::new(job));
+}
+
+fn submit_boxed(key: u64, job: Box<dyn FnOnce() + Send>) {
     thread::job_queued();
     let more = kernel().scheduler.change(|state| {
-        state.work.push_back((key, Box::new(job)));
+        state.work.push_back((key, job));
         // A worker that is being started counts as idle: otherwise a busy machine would get more and more of them.
         let more = state.idle_workers < state.work.len();
         state.idle_workers += usize::from(more);

@@ -85,10 +85,16 @@ impl Scheduler {
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state);
+        self.changed(state);
+        result
+    }
+
+    /// `change` has more than a hundred instances, which share this.
+    #[inline(never)]
+    fn changed(&self, mut state: MutexGuard<'_, State>) {
         state.sleepers.wake_any();
         self.wake_late(&mut state);
         self.wake_servers(state);
-        result
     }
 
     /// Wakes the threads that run DPCs and work items, unless there is nothing for them: that would cost more than most
@@ -214,6 +220,21 @@ impl Scheduler {
         channel: impl Fn() -> Channel,
         mut attempt: impl FnMut(&mut State) -> Option<R>,
     ) -> Option<R> {
+        let mut result = None;
+        self.wait_until_true(deadline, &channel, &mut |state| {
+            result = attempt(state);
+            result.is_some()
+        });
+        result
+    }
+
+    /// Waits until `attempt` returns true, or until the deadline.
+    fn wait_until_true(
+        &self,
+        deadline: Option<u64>,
+        channel: &dyn Fn() -> Channel,
+        attempt: &mut dyn FnMut(&mut State) -> bool,
+    ) {
         let (mut state, bell) = (lock(&self.state), BELL.with(Arc::clone));
         loop {
             if verify::is_stopped() {
@@ -221,17 +242,16 @@ impl Scheduler {
                 verify::park();
             }
             self.fire(&mut state);
-            if let Some(result) = attempt(&mut state) {
+            if attempt(&mut state) {
                 // A thread that acquires dispatcher objects lets no other thread continue.
                 if matches!(channel(), Channel::Any) {
                     state.sleepers.wake_any();
                     self.wake_servers(state);
                 }
-                return Some(result);
+                return;
             }
             if deadline.is_some_and(|deadline| self.now() >= deadline) {
-                thread::wait_timed_out();
-                return None;
+                return thread::wait_timed_out();
             }
             let sleeper = Sleeper { deadline, channel: channel(), bell: Arc::clone(&bell), woken: false };
             state.sleepers.insert(thread::number(), sleeper);
