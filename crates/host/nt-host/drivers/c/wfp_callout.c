@@ -324,6 +324,9 @@ static VOID NTAPI Packet(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING
     Out->actionType = FWP_ACTION_PERMIT;
     if (BUG != INJECT_AGAIN && FwpsQueryPacketInjectionState(Injection, list, NULL) == FWPS_PACKET_INJECTED_BY_SELF)
         return;
+    /* Behind the IP header, and back, which needs no memory. */
+    NdisAdvanceNetBufferDataStart(buffer, Metadata->ipHeaderSize, FALSE, NULL);
+    NdisRetreatNetBufferDataStart(buffer, Metadata->ipHeaderSize, 0, NULL);
     bytes = NdisGetDataBuffer(buffer, sizeof storage, storage, 1, 0);
     if (bytes == NULL || bytes[9] != IPPROTO_UDP || bytes[22] != 0 || bytes[23] != DNS)
         return;
