@@ -495,6 +495,9 @@ static PVOID volatile RangeStart = (PVOID)0xFFFF800000000000;
 static ULONG64 volatile Mask = 0xFFFF000000000000;
 static ULONG64 volatile Pair[2] __attribute__((aligned(16))) = {0xFFFF800000000000, 0xFFFF800000000000};
 
+/* Drivers subtract these sizes from the length of a registry value. */
+_Static_assert(sizeof(UNICODE_NULL) == sizeof(WCHAR) && sizeof(ANSI_NULL) == sizeof(CHAR), "the size of a terminator");
+
 /* Routines that drivers of serial ports and security tools use. */
 static NTSTATUS Smaller(void)
 {
