@@ -102,7 +102,7 @@ fn fuzz(bug: u32) -> nt_host::Harvest {
 
 /// Returns the option of an input that sends data in the output buffer.
 fn option(input: &Input) -> String {
-    let is = |option: &String| option.starts_with("--ioctl=") && option.contains("/");
+    let is = |option: &String| option.starts_with("--ioctl=") && option.contains('/');
     input.options().into_iter().find(is).unwrap_or_default()
 }
 
