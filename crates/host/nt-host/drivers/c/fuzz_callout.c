@@ -2,8 +2,7 @@
    than the header. */
 
 #include <initguid.h>
-#include <fwpsk.h>
-#include <fwpmk.h>
+#include "callouts.h"
 
 #define DNS 53
 #define HEADER 12
@@ -56,38 +55,20 @@ static NTSTATUS NTAPI Notify(FWPS_CALLOUT_NOTIFY_TYPE Type, const GUID *Key, FWP
 
 static NTSTATUS Start(void)
 {
-    FWPM_SESSION session = {0};
-    FWPM_SUBLAYER sublayer = {0};
-    FWPM_CALLOUT managed = {0};
     FWPS_CALLOUT callout = {0};
-    FWPM_FILTER filter = {0};
-    NTSTATUS status;
+    FWPM_FILTER filter;
+    NTSTATUS status = OpenSession(&Engine);
 
-    session.flags = FWPM_SESSION_FLAG_DYNAMIC;
-    status = FwpmEngineOpen(NULL, RPC_C_AUTHN_WINNT, NULL, &session, &Engine);
-    if (!NT_SUCCESS(status)) {
-        return status;
+    if (NT_SUCCESS(status)) {
+        status = AddSublayer(Engine, KEY, 0x100);
     }
-    sublayer.subLayerKey = KEY;
-    sublayer.displayData.name = L"sublayer";
-    status = FwpmSubLayerAdd(Engine, &sublayer, NULL);
     callout.calloutKey = KEY;
     callout.classifyFn = Classify;
     callout.notifyFn = Notify;
     if (NT_SUCCESS(status)) {
-        status = FwpsCalloutRegister(Device, &callout, &Id);
+        status = AddCallout(Engine, Device, &callout, &FWPM_LAYER_OUTBOUND_TRANSPORT_V4, &Id);
     }
-    managed.calloutKey = KEY;
-    managed.displayData.name = L"callout";
-    managed.applicableLayer = FWPM_LAYER_OUTBOUND_TRANSPORT_V4;
-    if (NT_SUCCESS(status)) {
-        status = FwpmCalloutAdd(Engine, &managed, NULL, NULL);
-    }
-    filter.displayData.name = L"filter";
-    filter.layerKey = FWPM_LAYER_OUTBOUND_TRANSPORT_V4;
-    filter.subLayerKey = KEY;
-    filter.action.type = FWP_ACTION_CALLOUT_UNKNOWN;
-    filter.action.calloutKey = KEY;
+    InitFilter(&filter, &FWPM_LAYER_OUTBOUND_TRANSPORT_V4, KEY, KEY, FWP_ACTION_CALLOUT_UNKNOWN);
     return NT_SUCCESS(status) ? FwpmFilterAdd(Engine, &filter, NULL, NULL) : status;
 }
 

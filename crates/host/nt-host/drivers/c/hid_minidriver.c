@@ -126,6 +126,8 @@ static NTSTATUS Feature(EXTENSION *Device, PIRP Irp, BOOLEAN Set)
         RtlCopyMemory(Device->Feature, packet->reportBuffer, 5);
     else
         RtlCopyMemory(packet->reportBuffer, Device->Feature, 5);
+    if (BUG == 9)
+        ((volatile UCHAR *)packet->reportBuffer)[packet->reportBufferLen] = 0;
     return Finish(Irp, 0, BUG == 4 && !Set ? 500 : 5);
 }
 

@@ -3,9 +3,8 @@
    blocked. With BUG 1, the driver does not remove the contexts of flows when it goes. */
 
 #include <initguid.h>
-#include <fwpsk.h>
-#include <fwpmk.h>
 #include <fltKernel.h>
+#include "callouts.h"
 #include "framework.h"
 
 #define BLOCK_PORT 0x222000 /* input: the port */
@@ -175,48 +174,28 @@ static const struct {
 static NTSTATUS Add(ULONG Index)
 {
     FWPS_CALLOUT callout = {0};
-    FWPM_CALLOUT managed = {0};
-    FWPM_FILTER filter = {0};
-    GUID key = KEY;
+    FWPM_FILTER filter;
     NTSTATUS status;
 
-    key.Data1 += 1 + Index;
-    callout.calloutKey = key;
+    callout.calloutKey = KEY;
+    callout.calloutKey.Data1 += 1 + Index;
     callout.classifyFn = Callouts[Index].Classify;
     callout.notifyFn = Notify;
     callout.flowDeleteFn = Callouts[Index].Delete;
-    callout.flags = Callouts[Index].Delete != NULL ? FWP_CALLOUT_FLAG_CONDITIONAL_ON_FLOW : 0;
-    status = FwpsCalloutRegister(WDF(WDFDEVICEWDMGETDEVICEOBJECT, WdfDeviceWdmGetDeviceObject, Control), &callout, &Ids[Index]);
-    if (status < 0) {
-        return status;
-    }
-    managed.calloutKey = key;
-    managed.displayData.name = L"callout";
-    managed.applicableLayer = *Callouts[Index].Layer;
-    status = FwpmCalloutAdd(Engine, &managed, NULL, NULL);
-    filter.displayData.name = L"filter";
-    filter.layerKey = *Callouts[Index].Layer;
-    filter.subLayerKey = KEY;
-    filter.action.type = Callouts[Index].Action;
-    filter.action.calloutKey = key;
+    status = AddCallout(Engine, WDF(WDFDEVICEWDMGETDEVICEOBJECT, WdfDeviceWdmGetDeviceObject, Control), &callout, Callouts[Index].Layer,
+                        &Ids[Index]);
+    InitFilter(&filter, Callouts[Index].Layer, KEY, callout.calloutKey, Callouts[Index].Action);
     return status < 0 ? status : FwpmFilterAdd(Engine, &filter, NULL, NULL);
 }
 
 static NTSTATUS StartCallouts(void)
 {
-    FWPM_SESSION session = {0};
-    FWPM_SUBLAYER sublayer = {0};
-    NTSTATUS status;
+    NTSTATUS status = OpenSession(&Engine);
     ULONG index;
 
-    session.flags = FWPM_SESSION_FLAG_DYNAMIC;
-    status = FwpmEngineOpen(NULL, RPC_C_AUTHN_WINNT, NULL, &session, &Engine);
-    if (status < 0) {
-        return status;
+    if (status >= 0) {
+        status = AddSublayer(Engine, KEY, 0x100);
     }
-    sublayer.subLayerKey = KEY;
-    sublayer.displayData.name = L"sublayer";
-    status = FwpmSubLayerAdd(Engine, &sublayer, NULL);
     for (index = 0; status >= 0 && index < sizeof(Callouts) / sizeof(*Callouts); index++) {
         status = Add(index);
     }

@@ -16,6 +16,7 @@
 #define NOTIFY 0x222028 /* registers a plug-and-play notification for the remote target; argument 0 removes it */
 #define BELOW 0x222100  /* the control code of requests to the targets */
 #define BELOW_SLOW 0x222104
+#define BELOW_DIRECT 0x222109 /* METHOD_IN_DIRECT: adds 1 to the first byte of the output buffer */
 
 #define STATUS_SUCCESS_ ((NTSTATUS)0)
 
@@ -74,7 +75,7 @@ static NTSTATUS Ask(WDFIOTARGET Target, const Order *order)
 {
     WDF_REQUEST_SEND_OPTIONS options = {sizeof(options), order->Argument != 0, MILLISECONDS(order->Argument)};
     WDF_MEMORY_DESCRIPTOR output = {0};
-    UCHAR out[8] = {0};
+    UCHAR out[8] = {order->Code == BELOW_DIRECT ? 0x29 : 0};
     ULONG_PTR bytes = 0;
     NTSTATUS status;
 
@@ -253,7 +254,11 @@ static VOID NTAPI Other(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_
         Complete(Request, 0, 0);
         return;
     }
-    out[0] = 0xA, out[1] = 0xB, out[2] = 0xC;
+    if (Code == BELOW_DIRECT) {
+        out[0]++;
+    } else {
+        out[0] = 0xA, out[1] = 0xB, out[2] = 0xC;
+    }
     Complete(Request, 0, 3);
 }
 
@@ -270,7 +275,12 @@ static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
     if (place->MajorFunction == IRP_MJ_DEVICE_CONTROL && place->Parameters.DeviceIoControl.OutputBufferLength >= 2) {
         UCHAR *out = Irp->AssociatedIrp.SystemBuffer;
 
-        out[0] = 0xD, out[1] = 0xE;
+        if (place->Parameters.DeviceIoControl.IoControlCode == BELOW_DIRECT) {
+            out = MmMapLockedPagesSpecifyCache(Irp->MdlAddress, KernelMode, MmCached, NULL, FALSE, NormalPagePriority);
+            out[0]++;
+        } else {
+            out[0] = 0xD, out[1] = 0xE;
+        }
         bytes = 2;
     }
     LOG("packet %x, %x\n", place->MajorFunction, place->MinorFunction);

@@ -1,9 +1,11 @@
 /* A WDM driver that completes requests in wrong ways. A control request selects the mistake of the next request; 0 is
-   none. The devices pass data in each of the three ways. */
+   none. The devices pass data in each of the three ways. INCREMENT adds 1 to each byte of the output buffer. */
 
 #include "plain.h"
 
 #define SELECT 0x222F00
+#define ASK_ITSELF 0x222F04 /* sends INCREMENT to the third device */
+#define INCREMENT 0x222F08  /* with each METHOD_ in its last two bits */
 #define DEVICES 3
 
 enum {
@@ -60,17 +62,71 @@ static NTSTATUS AddList(PIRP Irp)
     return (first == NULL ? Irp->MdlAddress : first->Next) == list ? 0 : STATUS_UNSUCCESSFUL_;
 }
 
+static NTSTATUS Increment(PIRP Irp, ULONG Length)
+{
+    UCHAR *bytes;
+    ULONG index;
+
+    switch (Current(Irp)->Parameters.DeviceIoControl.IoControlCode & 3) {
+    case METHOD_BUFFERED:
+        bytes = Irp->AssociatedIrp.SystemBuffer;
+        break;
+    case METHOD_NEITHER:
+        bytes = Irp->UserBuffer;
+        break;
+    default:
+        bytes = MmMapLockedPagesSpecifyCache(Irp->MdlAddress, KernelMode, MmCached, NULL, FALSE, NormalPagePriority);
+    }
+    if (bytes == NULL) {
+        return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
+    }
+    for (index = 0; index < Length; index++) {
+        bytes[index]++;
+    }
+    return Finish(Irp, 0, Length);
+}
+
+/* Is itself the client. Its output buffer has data, too. */
+static NTSTATUS AskItself(void)
+{
+    OBJECT_ATTRIBUTES attributes = {0};
+    UCHAR data[4] = {7, 8, 9, 10};
+    IO_STATUS_BLOCK block;
+    UNICODE_STRING name;
+    NTSTATUS status;
+    HANDLE file;
+
+    RtlInitUnicodeString(&name, L"\\Device\\CNeither");
+    attributes.Length = sizeof(attributes);
+    attributes.ObjectName = &name;
+    attributes.Attributes = OBJ_KERNEL_HANDLE;
+    status = ZwOpenFile(&file, GENERIC_READ, &attributes, &block, 0, 0);
+    if (status < 0) {
+        return status;
+    }
+    status = ZwDeviceIoControlFile(file, NULL, NULL, NULL, &block, INCREMENT | METHOD_IN_DIRECT, NULL, 0, data, sizeof(data));
+    ZwClose(file);
+    return status == 0 && data[0] == 8 && data[3] == 11 ? 0 : STATUS_UNSUCCESSFUL_;
+}
+
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     PIO_STACK_LOCATION location = Current(Irp);
     ULONG mistake = Mistake, length = 0;
     NTSTATUS status = 0;
 
+    if ((location->MajorFunction == IRP_MJ_DEVICE_CONTROL || location->MajorFunction == IRP_MJ_INTERNAL_DEVICE_CONTROL) &&
+        (location->Parameters.DeviceIoControl.IoControlCode & ~3) == INCREMENT) {
+        return Increment(Irp, location->Parameters.DeviceIoControl.OutputBufferLength);
+    }
     if (location->MajorFunction == IRP_MJ_DEVICE_CONTROL) {
         length = location->Parameters.DeviceIoControl.OutputBufferLength;
         if (location->Parameters.DeviceIoControl.IoControlCode == SELECT) {
             Mistake = *(ULONG *)Irp->AssociatedIrp.SystemBuffer;
             return Finish(Irp, CancelUnsent(), 0);
+        }
+        if (location->Parameters.DeviceIoControl.IoControlCode == ASK_ITSELF) {
+            return Finish(Irp, AskItself(), 0);
         }
     } else if (location->MajorFunction == IRP_MJ_READ || location->MajorFunction == IRP_MJ_WRITE) {
         length = location->Parameters.Read.Length;

@@ -495,11 +495,18 @@ static PVOID volatile RangeStart = (PVOID)0xFFFF800000000000;
 static ULONG64 volatile Mask = 0xFFFF000000000000;
 static ULONG64 volatile Pair[2] __attribute__((aligned(16))) = {0xFFFF800000000000, 0xFFFF800000000000};
 
+/* Drivers subtract these sizes from the length of a registry value. */
+_Static_assert(sizeof(UNICODE_NULL) == sizeof(WCHAR) && sizeof(ANSI_NULL) == sizeof(CHAR), "the size of a terminator");
+
 /* Routines that drivers of serial ports and security tools use. */
 static NTSTATUS Smaller(void)
 {
     UNICODE_STRING expression, name;
     const CHAR text[] = "ab", *place = text;
+    CHAR room[12];
+    STRING oem = {0, sizeof(room), room};
+    BOOLEAN spaces = TRUE;
+    GUID first, second;
     UCHAR *image, *found;
     ULONG *counts;
 
@@ -511,6 +518,11 @@ static NTSTATUS Smaller(void)
     CHECK((UCHAR)CALL(ANY, "FsRtlIsNameInExpression", &expression, &name, FALSE, NULL) == 0);
     CHECK((UCHAR)CALL(ANY, "FsRtlDoesNameContainWildCards", &expression) == 1);
     CHECK((UCHAR)CALL(ANY, "FsRtlDoesNameContainWildCards", &name) == 0);
+    CHECK(ExUuidCreate(&first) == 0 && ExUuidCreate(&second) == 0 && first.Data1 != second.Data1);
+    CHECK(first.Data3 >> 12 == 4 && first.Data4[0] >> 6 == 2);
+    CHECK((UCHAR)CALL(ANY, "RtlIsNameLegalDOS8Dot3", &expression, NULL, NULL) == 0);
+    CHECK((UCHAR)CALL(ANY, "RtlIsNameLegalDOS8Dot3", &name, &oem, &spaces) == 1 && !spaces);
+    CHECK(oem.Length == 10 && room[0] == 'D' && room[9] == 'S');
     CHECK((USHORT)CALL(ANY, "RtlAnsiCharToUnicodeChar", &place) == 'a' && place == text + 1);
     image = TheDriver->DriverStart;
     CHECK(CALL(ANY, "RtlImageNtHeader", image) == (ULONG_PTR)(image + *(ULONG *)(image + 0x3C)));

@@ -2,8 +2,7 @@
    each flow, and passes DNS packets on as clones. Each BUG is a mistake that the filter engine does not forgive. */
 
 #include <initguid.h>
-#include <fwpsk.h>
-#include <fwpmk.h>
+#include "callouts.h"
 
 #define LOG(...) DbgPrint(__VA_ARGS__)
 #define TAG 'pfwT'
@@ -16,7 +15,29 @@
 #define LATER_HOST 0x0a000007
 #define LATER_REFUSED_HOST 0x0a000008
 
-enum { LEAK_CLONE = 1, FREE_TWICE, INJECT_ORIGINAL, NEVER_COMPLETE, STAY_REGISTERED, WRONG_IRQL, MOVE_DATA, KEEP_REFERENCE, NOT_APPLIED, KEEP_SESSION, NEVER_COMPLETE_CLASSIFY, KEEP_FLOWS };
+enum {
+    LEAK_CLONE = 1,
+    FREE_TWICE,
+    INJECT_ORIGINAL,
+    NEVER_COMPLETE,
+    STAY_REGISTERED,
+    WRONG_IRQL,
+    MOVE_DATA,
+    KEEP_REFERENCE,
+    NOT_APPLIED,
+    KEEP_SESSION,
+    NEVER_COMPLETE_CLASSIFY,
+    KEEP_FLOWS,
+    FREE_OF_THE_STACK,
+    FREE_CLONE_AS_LIST,
+    INJECT_AGAIN,
+    NO_RIGHT,
+    WRONG_CONDITION,
+    COMPLETE_TWICE,
+    KEEP_INJECTION,
+    KEEP_REDIRECTION,
+    KEEP_CLASSIFY,
+};
 
 DEFINE_GUID(SUBLAYER, 0x6a7d1f00, 0x0001, 0x4a5b, 0x90, 0x00, 1, 2, 3, 4, 5, 6);
 
@@ -60,6 +81,8 @@ static VOID NTAPI Complete(PDEVICE_OBJECT Object, PVOID Context)
 
     UNREFERENCED_PARAMETER(Object);
     FwpsCompleteOperation(pended->Completion, NULL);
+    if (BUG == COMPLETE_TWICE)
+        FwpsCompleteOperation(pended->Completion, NULL);
     IoFreeWorkItem(pended->Item);
     ExFreePoolWithTag(pended, TAG);
 }
@@ -99,8 +122,11 @@ static VOID NTAPI Connect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMIN
     UNREFERENCED_PARAMETER(Context);
     UNREFERENCED_PARAMETER(FlowContext);
     LOG("connect to %08x:%u, process %u, context %u%s\n", remote, port, (ULONG)Metadata->processId, (ULONG)Filter->context, again ? ", again" : "");
-    if ((Out->rights & FWPS_RIGHT_ACTION_WRITE) == 0)
+    if ((Out->rights & FWPS_RIGHT_ACTION_WRITE) == 0) {
+        if (BUG == NO_RIGHT)
+            Out->actionType = FWP_ACTION_CONTINUE;
         return;
+    }
     if (!again && (port == SLOW || port == SLOW_AND_REFUSED)) {
         Pend(Metadata, Out);
         return;
@@ -184,7 +210,8 @@ static VOID NTAPI Redirect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMI
     } else {
         ToProxy(handle, Filter->filterId, Out);
     }
-    FwpsReleaseClassifyHandle(handle);
+    if (BUG != KEEP_CLASSIFY)
+        FwpsReleaseClassifyHandle(handle);
 }
 
 static VOID Forget(FLOW *Flow)
@@ -273,6 +300,8 @@ static VOID RemoveContexts(void)
 static VOID NTAPI Injected(VOID *Context, NET_BUFFER_LIST *List, BOOLEAN Dispatch)
 {
     LOG("injected: %x, context %u, %u\n", List->Status, (ULONG)(ULONG_PTR)Context, Dispatch);
+    if (BUG == FREE_CLONE_AS_LIST)
+        FwpsFreeNetBufferList(List);
     if (BUG != LEAK_CLONE)
         FwpsFreeCloneNetBufferList(List, 0);
     if (BUG == FREE_TWICE)
@@ -293,8 +322,11 @@ static VOID NTAPI Packet(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING
     UNREFERENCED_PARAMETER(Filter);
     UNREFERENCED_PARAMETER(FlowContext);
     Out->actionType = FWP_ACTION_PERMIT;
-    if (FwpsQueryPacketInjectionState(Injection, list, NULL) == FWPS_PACKET_INJECTED_BY_SELF)
+    if (BUG != INJECT_AGAIN && FwpsQueryPacketInjectionState(Injection, list, NULL) == FWPS_PACKET_INJECTED_BY_SELF)
         return;
+    /* Behind the IP header, and back, which needs no memory. */
+    NdisAdvanceNetBufferDataStart(buffer, Metadata->ipHeaderSize, FALSE, NULL);
+    NdisRetreatNetBufferDataStart(buffer, Metadata->ipHeaderSize, 0, NULL);
     bytes = NdisGetDataBuffer(buffer, sizeof storage, storage, 1, 0);
     if (bytes == NULL || bytes[9] != IPPROTO_UDP || bytes[22] != 0 || bytes[23] != DNS)
         return;
@@ -303,6 +335,8 @@ static VOID NTAPI Packet(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING
         FwpsInjectionHandleDestroy(handle);
     if (BUG == MOVE_DATA)
         NdisAdvanceNetBufferDataStart(buffer, 20, FALSE, NULL);
+    if (BUG == FREE_OF_THE_STACK)
+        FwpsFreeCloneNetBufferList(list, 0);
     if (BUG == KEEP_REFERENCE)
         FwpsReferenceNetBufferList(list, TRUE);
     if (BUG == INJECT_ORIGINAL) {
@@ -350,74 +384,68 @@ static CALLOUT Callouts[] = {
 
 #define COUNT (sizeof Callouts / sizeof *Callouts)
 
-static GUID KeyOf(ULONG Index)
-{
-    GUID key = SUBLAYER;
-
-    key.Data1 += 1 + Index;
-    return key;
-}
-
 static NTSTATUS Add(ULONG Index)
 {
+    CALLOUT *added = &Callouts[Index];
     FWPM_FILTER_CONDITION condition = {0};
-    FWPM_CALLOUT callout = {0};
-    FWPM_FILTER filter = {0};
+    FWPS_CALLOUT callout = {0};
+    FWPM_FILTER filter;
     NTSTATUS status;
 
-    callout.calloutKey = KeyOf(Index);
-    callout.displayData.name = L"callout";
-    callout.applicableLayer = *Callouts[Index].Layer;
-    status = FwpmCalloutAdd(Engine, &callout, NULL, NULL);
+    callout.calloutKey = SUBLAYER;
+    callout.calloutKey.Data1 += 1 + Index;
+    callout.classifyFn = added->Classify;
+    callout.notifyFn = Notify;
+    callout.flowDeleteFn = added->Delete;
+    status = AddCallout(Engine, Device, &callout, added->Layer, &added->Id);
     if (!NT_SUCCESS(status))
         return status;
-    filter.displayData.name = L"filter";
-    filter.layerKey = *Callouts[Index].Layer;
-    filter.subLayerKey = SUBLAYER;
-    filter.action.type = Callouts[Index].Classify == Established ? FWP_ACTION_CALLOUT_INSPECTION : FWP_ACTION_CALLOUT_UNKNOWN;
-    filter.action.calloutKey = callout.calloutKey;
+    InitFilter(&filter, added->Layer, SUBLAYER, callout.calloutKey,
+               added->Classify == Established ? FWP_ACTION_CALLOUT_INSPECTION : FWP_ACTION_CALLOUT_UNKNOWN);
     filter.rawContext = 10 * Index;
-    if (Callouts[Index].Port != 0) {
+    if (added->Port != 0) {
         condition.fieldKey = FWPM_CONDITION_IP_REMOTE_PORT;
         condition.matchType = FWP_MATCH_EQUAL;
         condition.conditionValue.type = FWP_UINT16;
-        condition.conditionValue.uint16 = Callouts[Index].Port;
+        condition.conditionValue.uint16 = added->Port;
         filter.numFilterConditions = 1;
         filter.filterCondition = &condition;
+        if (BUG == WRONG_CONDITION) {
+            filter.layerKey = FWPM_LAYER_OUTBOUND_IPPACKET_V4;
+            FwpmFilterAdd(Engine, &filter, NULL, NULL);
+            filter.layerKey = *added->Layer;
+        }
     }
     return FwpmFilterAdd(Engine, &filter, NULL, NULL);
 }
 
+/* Permits all connections in a sublayer of more weight, and takes the callout's right to change that. */
+static NTSTATUS PermitFirst(void)
+{
+    FWPM_FILTER filter;
+    GUID first = SUBLAYER;
+
+    first.Data1 -= 1;
+    InitFilter(&filter, &FWPM_LAYER_ALE_AUTH_CONNECT_V4, first, first, FWP_ACTION_PERMIT);
+    filter.flags = FWPM_FILTER_FLAG_CLEAR_ACTION_RIGHT;
+    return NT_SUCCESS(AddSublayer(Engine, first, 0x200)) ? FwpmFilterAdd(Engine, &filter, NULL, NULL) : STATUS_UNSUCCESSFUL;
+}
+
 static NTSTATUS Start(void)
 {
-    FWPM_SESSION session = {0};
-    FWPM_SUBLAYER sublayer = {0};
-    NTSTATUS status;
+    NTSTATUS status = OpenSession(&Engine);
     ULONG index;
 
-    session.flags = FWPM_SESSION_FLAG_DYNAMIC;
-    status = FwpmEngineOpen(NULL, RPC_C_AUTHN_WINNT, NULL, &session, &Engine);
     if (!NT_SUCCESS(status))
         return status;
     status = FwpmTransactionBegin(Engine, 0);
     if (!NT_SUCCESS(status))
         return status;
-    sublayer.subLayerKey = SUBLAYER;
-    sublayer.displayData.name = L"sublayer";
-    sublayer.weight = 0x100;
-    status = FwpmSubLayerAdd(Engine, &sublayer, NULL);
-    for (index = 0; NT_SUCCESS(status) && index < COUNT; index++) {
-        FWPS_CALLOUT callout = {0};
-
-        callout.calloutKey = KeyOf(index);
-        callout.classifyFn = Callouts[index].Classify;
-        callout.notifyFn = Notify;
-        callout.flowDeleteFn = Callouts[index].Delete;
-        callout.flags = Callouts[index].Delete != NULL ? FWP_CALLOUT_FLAG_CONDITIONAL_ON_FLOW : 0;
-        status = FwpsCalloutRegister(Device, &callout, &Callouts[index].Id);
-        if (NT_SUCCESS(status))
-            status = Add(index);
-    }
+    status = AddSublayer(Engine, SUBLAYER, 0x100);
+    for (index = 0; NT_SUCCESS(status) && index < COUNT; index++)
+        status = Add(index);
+    if (NT_SUCCESS(status) && BUG == NO_RIGHT)
+        status = PermitFirst();
     StreamId = Callouts[3].Id;
     if (NT_SUCCESS(status))
         status = FwpsInjectionHandleCreate(AF_INET, FWPS_INJECTION_TYPE_NETWORK, &Injection);
@@ -442,9 +470,9 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     for (index = 0; index < COUNT; index++)
         if (Callouts[index].Id != 0 && (BUG != STAY_REGISTERED || index != 1))
             FwpsCalloutUnregisterById(Callouts[index].Id);
-    if (Injection != NULL)
+    if (Injection != NULL && BUG != KEEP_INJECTION)
         FwpsInjectionHandleDestroy(Injection);
-    if (Redirection != NULL)
+    if (Redirection != NULL && BUG != KEEP_REDIRECTION)
         FwpsRedirectHandleDestroy(Redirection);
     IoDeleteDevice(Device);
 }

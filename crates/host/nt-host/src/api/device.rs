@@ -34,6 +34,15 @@ impl Device {
         self.send(file::control(code, input, output))
     }
 
+    /// Like [`ioctl`](Self::ioctl), with data in the output buffer; see [`File::ioctl_with_output`].
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Device::ioctl`]. Returns [`Error::Usage`] for a `METHOD_BUFFERED` code.
+    pub fn ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<Answer, Error> {
+        self.send(file::control_with_output(code, input, output)?)
+    }
+
     /// Sends a read request, as [`Device::ioctl`] does.
     ///
     /// # Errors
@@ -141,6 +150,15 @@ impl Device {
     /// Fails if the driver stops the machine.
     pub fn begin_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
         self.begin(file::control(code, input, output))
+    }
+
+    /// Begins a control request with data in the output buffer.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Device::begin_ioctl`]. Returns [`Error::Usage`] for a `METHOD_BUFFERED` code.
+    pub fn begin_ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<PendingRequest, Error> {
+        self.begin(file::control_with_output(code, input, output)?)
     }
 
     /// Begins a read request.

@@ -56,7 +56,7 @@ impl NtHost {
     /// let host = NtHost::builder().driver("my_driver.sys").start()?;
     /// let device = host.add_device()?;
     /// let (first, second) = (device.open()?, device.open()?);
-    /// let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1], output: 16 };
+    /// let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1], output: 16, ..IoRequest::default() };
     /// let answers = host.together(&[(&first, request.clone()), (&second, request)])?;
     /// assert!(answers.iter().all(|answer| answer.status.is_success()));
     /// # Ok::<(), nt_host::Error>(())
@@ -77,7 +77,7 @@ impl NtHost {
     /// ```no_run
     /// use nt_host::{IoRequest, NtHost, RequestKind};
     ///
-    /// let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1], output: 16 };
+    /// let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1], output: 16, ..IoRequest::default() };
     /// for schedule in 1..100 {
     ///     let host = NtHost::builder().driver("my_driver.sys").start()?;
     ///     let device = host.add_device()?;
@@ -176,6 +176,28 @@ impl File {
         self.begin(control(code, input, output))?.wait()
     }
 
+    /// Like [`ioctl`](Self::ioctl), with data in the output buffer: `METHOD_IN_DIRECT` and `METHOD_OUT_DIRECT` give the driver the
+    /// buffer as `MdlAddress`, `METHOD_NEITHER` as `UserBuffer`.
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// let file = host.add_device()?.open()?;
+    /// // METHOD_IN_DIRECT: a header as input, and the data to send in the other buffer.
+    /// let answer = file.ioctl_with_output(0x0022_2001, &[1, 0, 0, 0], b"data")?;
+    /// println!("{:?}", answer.status);
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`File::ioctl`]. Returns [`Error::Usage`] for a `METHOD_BUFFERED` code: such a driver never gets what the output
+    /// buffer holds.
+    pub fn ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<Answer, Error> {
+        self.begin(control_with_output(code, input, output)?)?.wait()
+    }
+
     /// Sends an internal control request, as another driver does, and waits until it is completed.
     ///
     /// # Errors
@@ -184,6 +206,16 @@ impl File {
     pub fn internal_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
         let kind = RequestKind::INTERNAL_DEVICE_CONTROL;
         self.begin(IoRequest { kind, ..control(code, input, output) })?.wait()
+    }
+
+    /// Like [`internal_ioctl`](Self::internal_ioctl), with data in the output buffer.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`File::ioctl_with_output`].
+    pub fn internal_ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<Answer, Error> {
+        let kind = RequestKind::INTERNAL_DEVICE_CONTROL;
+        self.begin(IoRequest { kind, ..control_with_output(code, input, output)? })?.wait()
     }
 
     /// Sends a read request and waits until it is completed.
@@ -211,6 +243,15 @@ impl File {
     /// Fails like [`File::ioctl`].
     pub fn begin_ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<PendingRequest, Error> {
         self.begin(control(code, input, output))
+    }
+
+    /// Begins a control request with data in the output buffer.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`File::ioctl_with_output`].
+    pub fn begin_ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<PendingRequest, Error> {
+        self.begin(control_with_output(code, input, output)?)
     }
 
     /// Begins a read request.
@@ -249,7 +290,21 @@ impl File {
 }
 
 pub(super) fn control(code: u32, input: &[u8], output: u32) -> IoRequest {
-    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input: input.to_vec(), output }
+    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input: input.to_vec(), output, ..IoRequest::default() }
+}
+
+/// Returns a control request with data in its output buffer.
+pub(super) fn control_with_output(code: u32, input: &[u8], output: &[u8]) -> Result<IoRequest, Error> {
+    let room = u32::try_from(output.len()).map_err(|_| Error::Usage("the output buffer has 4 GiB or more".into()))?;
+    let request = IoRequest { output_data: output.to_vec(), ..control(code, input, room) };
+    if request.sends_output() { Ok(request) } else { Err(Error::Usage(output_is_lost(code))) }
+}
+
+/// Says why data in an output buffer would be lost.
+pub(crate) fn output_is_lost(code: u32) -> String {
+    format!(
+        "{code:X} is a METHOD_BUFFERED code, and its driver never gets what the output buffer holds: send the data as input"
+    )
 }
 
 pub(super) fn read(length: u32) -> IoRequest {

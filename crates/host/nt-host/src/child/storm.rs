@@ -60,7 +60,8 @@ fn round(machine: Machine, guests: &Guests, plan: &StormPlan, wait: &dyn Fn()) -
 
 fn requests(machine: Machine, plan: &StormPlan, device: DeviceId) {
     let kind = RequestKind::DEVICE_CONTROL;
-    let request = IoRequest { kind, code: plan.code, input: plan.input.clone(), output: plan.output };
+    let request =
+        IoRequest { kind, code: plan.code, input: plan.input.clone(), output: plan.output, ..IoRequest::default() };
     for _ in 0..plan.requests {
         let _ = machine.request(device, &request);
     }

@@ -167,10 +167,22 @@ mod tests {
             (RegistryKey::Device, "Name".to_owned(), RegistryValue::Text("a b:c".into())),
             (RegistryKey::Path(r"\Registry\Machine\Key".into()), "Data".to_owned(), RegistryValue::Binary(vec![0xAB])),
         ];
-        let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2004, input: vec![9], output: 0 };
-        let steps = vec![Step::Open { name: Some(r"\\.\A name".into()) }, Step::Request { request }];
+        let request = IoRequest {
+            kind: RequestKind::DEVICE_CONTROL,
+            code: 0x0022_2004,
+            input: vec![9],
+            output: 0,
+            ..IoRequest::default()
+        };
+        let direct = IoRequest { code: 0x0022_2005, output: 8, output_data: vec![1, 0xFF], ..request.clone() };
+        let steps = vec![
+            Step::Open { name: Some(r"\\.\A name".into()) },
+            Step::Request { request },
+            Step::Begin { request: direct },
+        ];
         let input = Input { environment: Environment { below: vec![below, remote], registry }, steps };
         assert_eq!(parse(&lines(&input.options())), Some(input));
         assert_eq!(parse("--ioctl\n"), None);
+        assert_eq!(parse("--ioctl=222004/:01\n"), None, "the driver would not get the data");
     }
 }

@@ -8,6 +8,7 @@ use nt_machine::{IoRequest, Packet, RequestKind};
 use super::file_steps::file_step;
 use super::network;
 use super::values::{below, bytes, number, remote};
+use crate::api::output_is_lost;
 use crate::wire::{OUTPUT, Step};
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -26,12 +27,12 @@ struct StepOptions {
     /// Close the device
     #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Close {}))]
     close: Vec<Step>,
-    /// Send a control request, with room for LENGTH bytes of output (default: 4096); opens the device for it if none is
-    /// open
-    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| sent(control(RequestKind::DEVICE_CONTROL, text)))]
+    /// Send a control request, with room for LENGTH bytes of output (default: 4096), which hold DATA (not with
+    /// `METHOD_BUFFERED`); opens the device for it if none is open
+    #[arg(long, value_name = "CODE[:HEX][/[LENGTH][:DATA]]", value_parser = |text: &str| sent(control(RequestKind::DEVICE_CONTROL, text)))]
     ioctl: Vec<Step>,
     /// Send an internal control request
-    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| sent(control(RequestKind::INTERNAL_DEVICE_CONTROL, text)))]
+    #[arg(long, value_name = "CODE[:HEX][/[LENGTH][:DATA]]", value_parser = |text: &str| sent(control(RequestKind::INTERNAL_DEVICE_CONTROL, text)))]
     internal_ioctl: Vec<Step>,
     /// Send a read request
     #[arg(long, value_name = "BYTES", value_parser = |text: &str| sent(read(text)))]
@@ -40,10 +41,10 @@ struct StepOptions {
     #[arg(long, value_name = "HEX", value_parser = |text: &str| sent(write(text)))]
     write: Vec<Step>,
     /// Begin a control request, and do not wait for it
-    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| begun(control(RequestKind::DEVICE_CONTROL, text)))]
+    #[arg(long, value_name = "CODE[:HEX][/[LENGTH][:DATA]]", value_parser = |text: &str| begun(control(RequestKind::DEVICE_CONTROL, text)))]
     begin_ioctl: Vec<Step>,
     /// Begin an internal control request
-    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| begun(control(RequestKind::INTERNAL_DEVICE_CONTROL, text)))]
+    #[arg(long, value_name = "CODE[:HEX][/[LENGTH][:DATA]]", value_parser = |text: &str| begun(control(RequestKind::INTERNAL_DEVICE_CONTROL, text)))]
     begin_internal_ioctl: Vec<Step>,
     /// Begin a read request
     #[arg(long, value_name = "BYTES", value_parser = |text: &str| begun(read(text)))]
@@ -186,15 +187,31 @@ fn together(text: &str) -> Result<Step, String> {
 }
 
 fn control(kind: RequestKind, text: &str) -> Result<IoRequest, String> {
-    let (rest, output) = match text.split_once('/') {
-        Some((rest, length)) => (rest, self::length(length)?),
-        None => (text, OUTPUT),
+    let (rest, output, output_data) = match text.split_once('/') {
+        Some((rest, output)) => {
+            let (length, data) = buffer(output)?;
+            (rest, length, data)
+        }
+        None => (text, OUTPUT, Vec::new()),
     };
     let (code, data) = rest.split_once(':').unwrap_or((rest, ""));
     let digits = code.trim_start_matches("0x");
     let code = u32::from_str_radix(digits, 16)
         .map_err(|_| format!("`{code}` is not a hexadecimal control code: expected for example 222000"))?;
-    Ok(IoRequest { kind, code, input: bytes(data)?, output })
+    let request = IoRequest { kind, code, input: bytes(data)?, output, output_data };
+    if request.output_data.is_empty() || request.sends_output() { Ok(request) } else { Err(output_is_lost(code)) }
+}
+
+/// Parses an output buffer: its length, and what it holds. Without a length, it is as long as its data.
+fn buffer(text: &str) -> Result<(u32, Vec<u8>), String> {
+    let Some((size, data)) = text.split_once(':') else { return Ok((length(text)?, Vec::new())) };
+    let data = bytes(data)?;
+    let count = u32::try_from(data.len()).map_err(|_| format!("{} bytes are too many for one request", data.len()))?;
+    let size = if size.is_empty() { count } else { length(size)? };
+    if size < count {
+        return Err(format!("an output buffer of {size} bytes cannot hold {count}: expected a larger length, or none"));
+    }
+    Ok((size, data))
 }
 
 fn change(text: &str) -> Result<Step, String> {

@@ -11,11 +11,14 @@ use nt_machine::{Below, IoRequest, RequestKind};
 use super::bytes;
 use super::dictionary::Dictionary;
 use super::plan::Plan;
-use crate::wire::{FileStep, Step};
+use crate::wire::{DataMut, FileStep, Step};
 
 /// The maximum number of constants that are tried as lengths, and the largest of them.
 const MOST_LENGTHS: usize = 64;
 const PAGE: usize = 4096;
+/// The lengths that are tried first: an input that is as long as the output hides that the driver does not write all of that, and
+/// many drivers do not expect more than they use.
+const FIRST_LENGTHS: [usize; 2] = [4, 128];
 /// The number of fields at which constants are tried, and in requests that are sent in addition.
 const FIELDS: usize = 4;
 const MORE_FIELDS: usize = 2;
@@ -33,6 +36,9 @@ const ANSWER: usize = 64;
 const SCHEDULES: u32 = 6;
 const MORE_SCHEDULES: u32 = 2;
 
+/// `METHOD_IN_DIRECT`.
+pub(super) const IN_DIRECT: u32 = 1;
+
 /// The statuses with which devices of other drivers refuse requests.
 pub(super) const REFUSALS: [NtStatus; 3] =
     [NtStatus::InsufficientResources, NtStatus::InvalidParameter, NtStatus::Cancelled];
@@ -44,7 +50,7 @@ pub(super) type Tails = Box<dyn Iterator<Item = Vec<Step>> + Send>;
 
 /// Returns a control request.
 pub(super) const fn control(code: u32, input: Vec<u8>, output: u32) -> IoRequest {
-    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output }
+    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output, output_data: Vec::new() }
 }
 
 /// Returns what is tried first: each control code with and without data, the codes that follow it, a read and a write.
@@ -89,11 +95,20 @@ pub(super) fn follow_up(
         meetings.into_iter().map(move |tail| Plan::new([before.as_slice(), &tail].concat()))
     };
     let sent = send(request);
-    let first = constants(&sent, &near.into()).chain(lengths(&sent, small(near).collect()));
-    let first = plans(before, after, Box::new(first)).chain(answered(before, after, request, near, asked));
+    let near: Arc<[u64]> = near.into();
+    // With METHOD_IN_DIRECT the output buffer is a second input. With other methods a driver rarely reads it.
+    let (early, late) = if request.code & 3 == IN_DIRECT {
+        (output_constants(&sent, &near), no_tails())
+    } else {
+        (no_tails(), output_constants(&sent, &near))
+    };
+    let first = constants(&sent, &near).chain(lengths(&sent, small(&near).collect())).chain(early);
+    let first = plans(before, after, Box::new(first)).chain(answered(before, after, request, &near, asked));
+    let first = first.chain(plans(before, after, Box::new(lengths(&sent, FIRST_LENGTHS.into()))));
     let common = (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]);
     let lengths = lengths(&sent, common.chain(small(&dictionary.values).take(MOST_LENGTHS)).collect());
-    let rest = repetitions(request, related).into_iter().chain(lengths).chain(constants(&sent, &dictionary.tried));
+    let rest = repetitions(request, related).into_iter().chain(lengths).chain(late);
+    let rest = rest.chain(constants(&sent, &dictionary.tried)).chain(output_constants(&sent, &dictionary.tried));
     let rest = plans(before, after, Box::new(rest));
     Box::new(first.chain(meetings).chain(rest))
 }
@@ -234,6 +249,9 @@ pub(super) fn lengths(step: &Step, lengths: BTreeSet<usize>) -> impl Iterator<It
         let (mut input, mut output) = (step.clone(), step.clone());
         let has_data = input.data_mut().map(|data| data.resize(length, 0));
         let has_output = output.output_mut().map(|place| *place = length as u32);
+        if let Some(data) = output.output_data_mut() {
+            data.truncate(length);
+        }
         [has_data.map(|()| vec![input]), has_output.map(|()| vec![output])].into_iter().flatten()
     })
 }
@@ -243,11 +261,26 @@ pub(super) fn small(values: &[u64]) -> impl Iterator<Item = usize> {
     values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE)
 }
 
-/// Returns a step with each of these values in each of the first fields of its data, instead of the step and after it. The first
-/// fields decide most, so they come first.
+fn no_tails() -> Tails {
+    Box::new(std::iter::empty())
+}
+
+/// Returns a step with each of these values in each of the first fields of its data.
 pub(super) fn constants(step: &Step, values: &Arc<[u64]>) -> Tails {
-    if step.data().is_none() || step.request().is_some_and(|request| request.kind == RequestKind::READ) {
-        return Box::new(std::iter::empty());
+    constants_in(step, values, Step::data_mut)
+}
+
+/// As [`constants`], for what the output buffer holds, if the driver gets that.
+fn output_constants(step: &Step, values: &Arc<[u64]>) -> Tails {
+    constants_in(step, values, Step::output_data_mut)
+}
+
+/// Returns a step with each of these values in each of the first fields of some data, instead of the step and after it. The first
+/// fields decide most, so they come first.
+fn constants_in(step: &Step, values: &Arc<[u64]>, data: DataMut) -> Tails {
+    let is_read = step.request().is_some_and(|request| request.kind == RequestKind::READ);
+    if is_read || data(&mut step.clone()).is_none() {
+        return no_tails();
     }
     let all = 0..=u64::MAX;
     let narrow = places(values, BYTES, Some(1), 0..=0xFF).chain(places(values, FIELDS, Some(2), 0x100..=0xFFFF));
@@ -256,7 +289,7 @@ pub(super) fn constants(step: &Step, values: &Arc<[u64]>) -> Tails {
     let step = step.clone();
     Box::new(instead.chain(after).filter_map(move |((field, value, width), is_after)| {
         let mut changed = step.clone();
-        bytes::write(changed.data_mut()?, field * width, value, width);
+        bytes::write(data(&mut changed)?, field * width, value, width);
         let before = is_after.then(|| step.clone());
         (changed != step).then(|| before.into_iter().chain([changed]).collect())
     }))

@@ -161,7 +161,13 @@ mod tests {
     use crate::wire::Step;
 
     fn control(output: u32) -> IoRequest {
-        IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2004, input: vec![1, 0xAB], output }
+        IoRequest {
+            kind: RequestKind::DEVICE_CONTROL,
+            code: 0x0022_2004,
+            input: vec![1, 0xAB],
+            output,
+            ..IoRequest::default()
+        }
     }
 
     #[test]
@@ -171,12 +177,14 @@ mod tests {
             Step::Open { name: Some(r"\\.\Name".into()) },
             Step::Request { request: control(16) },
             Step::Begin { request: control(4096) },
+            Step::Request { request: IoRequest { code: 0x0022_2005, output_data: vec![7; 2], ..control(8) } },
+            Step::Request { request: IoRequest { code: 0x0022_2005, output_data: vec![7; 2], ..control(2) } },
             Step::Cancel { number: 1 },
         ];
         let input = Input { environment: Environment::default(), steps };
         assert_eq!(
             input.command("a b.sys".as_ref()),
-            r"nt-host run 'a b.sys' --open-device '--open=\\.\Name' --ioctl=222004:01ab/16 --begin-ioctl=222004:01ab --cancel=1 --virtual-time --cancel-after=250ms"
+            r"nt-host run 'a b.sys' --open-device '--open=\\.\Name' --ioctl=222004:01ab/16 --begin-ioctl=222004:01ab --ioctl=222005:01ab/8:0707 --ioctl=222005:01ab/:0707 --cancel=1 --virtual-time --cancel-after=250ms"
         );
     }
 

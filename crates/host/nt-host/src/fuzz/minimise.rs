@@ -8,7 +8,7 @@ use nt_machine::Rule;
 use super::input::{Environment, Input, join};
 use super::runner::{Key, replay};
 use crate::api::Target;
-use crate::wire::Step;
+use crate::wire::{DataMut, Step};
 
 /// The maximum number of attempts for a finding.
 const ATTEMPTS: u32 = 400;
@@ -33,7 +33,8 @@ pub(super) fn minimise(
     let sequences = search.reduce(sequences, join);
     let mut steps = search.reduce(join(&sequences), <[Step]>::to_vec);
     for index in 0..steps.len() {
-        search.shrink(&mut steps, index);
+        search.shrink(&mut steps, index, Step::data_mut);
+        search.shrink(&mut steps, index, Step::output_data_mut);
     }
     (Input { environment: (*search.environment).clone(), steps }, true)
 }
@@ -104,13 +105,13 @@ impl Search<'_> {
         items
     }
 
-    /// Shortens the data of a step, and makes bytes zero that do not matter.
-    fn shrink(&mut self, steps: &mut Vec<Step>, index: usize) {
-        let Some(mut input) = steps.get(index).and_then(Step::data).cloned() else { return };
+    /// Shortens some data of a step, and makes bytes zero that do not matter.
+    fn shrink(&mut self, steps: &mut Vec<Step>, index: usize, data: DataMut) {
+        let Some(mut input) = steps.get_mut(index).and_then(data).cloned() else { return };
         let mut attempt = |input: &[u8]| {
             let mut changed = steps.clone();
-            if let Some(data) = changed.get_mut(index).and_then(Step::data_mut) {
-                input.clone_into(data);
+            if let Some(place) = changed.get_mut(index).and_then(data) {
+                input.clone_into(place);
             }
             let works = self.works(changed.clone());
             if works {

@@ -9,7 +9,7 @@ use super::bytes;
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use super::filtered::{self, can_change};
-use super::follow::{LATE, REFUSALS, control};
+use super::follow::{IN_DIRECT, LATE, REFUSALS, control};
 use super::input::{Environment, Input};
 use super::plan::Plan;
 use crate::wire::Step;
@@ -171,13 +171,20 @@ impl Mutator<'_> {
         let index = rng.usize(..requests.len().max(1));
         let Some(request) = requests.get_mut(index) else { return };
         match rng.u8(..16) {
-            0 => request.output = bytes::length(rng, values) as u32,
-            1 => request.output = request.input.len() as u32,
+            0 => resize_output(request, bytes::length(rng, values)),
+            1 => resize_output(request, request.input.len()),
             2 if request.kind.has_code() => request.code = code(rng, &self.dictionary.codes, request.code),
             _ if request.kind == RequestKind::READ => request.output = bytes::length(rng, values) as u32,
-            _ => {
+            way => {
                 let other = corpus.any(rng).and_then(|input| input.steps.iter().rev().find_map(Step::request));
-                bytes::mutate(&mut request.input, other.map(|other| other.input.as_slice()), values, rng);
+                // With METHOD_IN_DIRECT the output buffer is a second input. With other methods a driver rarely reads it.
+                let reads_output = request.code & 3 == IN_DIRECT || !request.output_data.is_empty();
+                let (data, other) = if request.sends_output() && reads_output && way % 2 == 0 {
+                    (&mut request.output_data, other.map(|other| other.output_data.as_slice()))
+                } else {
+                    (&mut request.input, other.map(|other| other.input.as_slice()))
+                };
+                bytes::mutate(data, other, values, rng);
             }
         }
     }
@@ -306,6 +313,12 @@ impl Mutator<'_> {
         let delay = if rng.u8(..8) == 0 { LATE } else { Duration::ZERO };
         Below { device: None, kind: None, code: None, status, output, delay }
     }
+}
+
+/// Changes the size of a request's output buffer.
+fn resize_output(request: &mut IoRequest, size: usize) {
+    request.output = size as u32;
+    request.output_data.truncate(size);
 }
 
 /// Returns a control code: a candidate, or a neighbour of `known`. Functions are in bits 2 to 13, methods in bits 0 and 1.

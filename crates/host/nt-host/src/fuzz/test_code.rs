@@ -148,15 +148,16 @@ impl Code {
 
     /// Adds a request to those that are sent at the same time.
     fn add_to_group(&mut self, file: &str, request: &IoRequest) {
-        let IoRequest { kind, code, input, output } = request;
+        let IoRequest { kind, code, input, output, output_data } = request;
         let kind = match *kind {
             RequestKind::READ => "READ",
             RequestKind::WRITE => "WRITE",
             RequestKind::INTERNAL_DEVICE_CONTROL => "INTERNAL_DEVICE_CONTROL",
             _ => "DEVICE_CONTROL",
         };
+        let data = if output_data.is_empty() { String::new() } else { format!(" output_data: vec!{output_data:?},") };
         let request = format!(
-            "IoRequest {{ kind: RequestKind::{kind}, code: {code:#X}, input: vec!{input:?}, output: {output} }}"
+            "IoRequest {{ kind: RequestKind::{kind}, code: {code:#X}, input: vec!{input:?}, output: {output},{data} ..IoRequest::default() }}"
         );
         self.waiting.push(format!("{file}.as_ref().map(|file| (file, {request}))"));
         self.together -= 1;
@@ -179,15 +180,20 @@ impl Code {
 
 /// Returns the call of a method of a file. `prefix` is that of the method.
 fn call(request: &IoRequest, prefix: &str) -> String {
-    let IoRequest { kind, code, input, output } = request;
-    match *kind {
-        RequestKind::READ => format!("{prefix}read({output})"),
-        RequestKind::WRITE => format!("{prefix}write(&{input:?})"),
-        RequestKind::INTERNAL_DEVICE_CONTROL if prefix.is_empty() => {
-            format!("internal_ioctl({code:#X}, &{input:?}, {output})")
-        }
-        _ => format!("{prefix}ioctl({code:#X}, &{input:?}, {output})"),
+    let IoRequest { kind, code, input, output, output_data } = request;
+    let prefix = match *kind {
+        RequestKind::READ => return format!("{prefix}read({output})"),
+        RequestKind::WRITE => return format!("{prefix}write(&{input:?})"),
+        RequestKind::INTERNAL_DEVICE_CONTROL if prefix.is_empty() => "internal_",
+        _ => prefix,
+    };
+    if output_data.is_empty() || !request.sends_output() {
+        return format!("{prefix}ioctl({code:#X}, &{input:?}, {output})");
     }
+    let rest = request.room() as usize - output_data.len();
+    let buffer =
+        if rest == 0 { format!("&{output_data:?}") } else { format!("&[&{output_data:?}[..], &[0; {rest}]].concat()") };
+    format!("{prefix}ioctl_with_output({code:#X}, &{input:?}, {buffer})")
 }
 
 fn below(below: &Below) -> String {
@@ -238,7 +244,14 @@ mod tests {
 
     #[test]
     fn every_step_becomes_a_line_of_a_test() {
-        let control = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_E000, input: vec![1, 2], output: 16 };
+        let control = IoRequest {
+            kind: RequestKind::DEVICE_CONTROL,
+            code: 0x0022_E000,
+            input: vec![1, 2],
+            output: 16,
+            ..IoRequest::default()
+        };
+        let direct = IoRequest { code: 0x0022_E001, output_data: vec![7, 8], ..control.clone() };
         let read = IoRequest { kind: RequestKind::READ, output: 8, ..IoRequest::default() };
         let write = IoRequest { kind: RequestKind::WRITE, input: vec![3], ..IoRequest::default() };
         let internal = IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, ..control.clone() };
@@ -254,15 +267,18 @@ mod tests {
             request(&internal),
             request(&read),
             request(&write),
+            request(&direct),
+            request(&IoRequest { output: 2, ..direct.clone() }),
+            begin(&direct),
             begin(&control),
             begin(&read),
             begin(&write),
-            Step::Cancel { number: 2 },
+            Step::Cancel { number: 3 },
             open(),
             Step::Together { count: 2, schedule: 7 },
             request(&control),
             Step::Handle { number: 1 },
-            request(&control),
+            request(&direct),
             Step::Close {},
             Step::Change { offset: 4, value: 0x1000 },
             Step::FailNext { call: 1 },

@@ -141,9 +141,16 @@ impl Wire for IoRequest {
         self.code.put(out);
         self.input.put(out);
         self.output.put(out);
+        self.output_data.put(out);
     }
     fn get(from: &mut &[u8]) -> Option<Self> {
-        Some(Self { kind: Wire::get(from)?, code: Wire::get(from)?, input: Wire::get(from)?, output: Wire::get(from)? })
+        Some(Self {
+            kind: Wire::get(from)?,
+            code: Wire::get(from)?,
+            input: Wire::get(from)?,
+            output: Wire::get(from)?,
+            output_data: Wire::get(from)?,
+        })
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) use messages::{Batch, Novel, Reply, Request, StormPlan};
 pub(crate) use record::record;
 #[cfg(feature = "cli")]
 pub(crate) use step::OUTPUT;
-pub(crate) use step::{Step, scripted};
+pub(crate) use step::{DataMut, Step, scripted};
 
 use std::io::{self, Read, Write};
 
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_message_comes_back_and_a_damaged_one_is_refused() {
         let kind = RequestKind::DEVICE_CONTROL;
-        let io = IoRequest { kind, code: 0x222_000, input: vec![1, 2, 3], output: 64 };
+        let io = IoRequest { kind, code: 0x222_000, input: vec![1, 2, 3], output: 64, output_data: vec![4] };
         let request = Request::Io { device: 7, request: io };
         let mut bytes = Vec::new();
         send(&mut bytes, &request).expect("memory takes everything");

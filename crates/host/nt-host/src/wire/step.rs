@@ -65,6 +65,9 @@ messages! {
 
 impl Eq for Step {}
 
+/// Finds some data of a step, to change it.
+pub(crate) type DataMut = fn(&mut Step) -> Option<&mut Vec<u8>>;
+
 /// The output length of control requests on the command line, unless it is given.
 pub(crate) const OUTPUT: u32 = 4096;
 
@@ -114,6 +117,11 @@ impl Step {
             Self::File { step } => step.data_mut(),
             _ => None,
         }
+    }
+
+    /// Returns the data in the step's output buffer, if it reaches the driver, to change it.
+    pub(crate) fn output_data_mut(&mut self) -> Option<&mut Vec<u8>> {
+        self.request_mut().filter(|request| request.sends_output()).map(|request| &mut request.output_data)
     }
 
     /// Returns the size of the step's output buffer, to change it.
@@ -184,8 +192,7 @@ fn sent(request: &IoRequest, names: [&'static str; 4]) -> (&'static str, Option<
     let input = hexadecimal(&request.input);
     let code = || {
         let input = if input.is_empty() { String::new() } else { format!(":{input}") };
-        let output = if request.output == OUTPUT { String::new() } else { format!("/{}", request.output) };
-        Some(format!("{:X}{input}{output}", request.code))
+        Some(format!("{:X}{input}{}", request.code, output(request)))
     };
     match request.kind {
         RequestKind::READ => (read, Some(request.output.to_string())),
@@ -193,6 +200,16 @@ fn sent(request: &IoRequest, names: [&'static str; 4]) -> (&'static str, Option<
         RequestKind::INTERNAL_DEVICE_CONTROL => (internal, code()),
         _ => (control, code()),
     }
+}
+
+/// Returns the output buffer of a control request, as options take it: its size and what it holds.
+fn output(request: &IoRequest) -> String {
+    let (room, data) = (request.room() as usize, request.output_data.as_slice());
+    if data.is_empty() || !request.sends_output() {
+        return if request.output == OUTPUT { String::new() } else { format!("/{}", request.output) };
+    }
+    let size = if data.len() == room { String::new() } else { room.to_string() };
+    format!("/{size}:{}", hexadecimal(data))
 }
 
 /// Returns data with its direction, as options take it.

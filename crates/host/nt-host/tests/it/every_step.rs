@@ -23,15 +23,18 @@ fn every_step() -> Result<(), Error> {
     let _ = file_1.as_ref().map(|file| file.internal_ioctl(0x22E000, &[1, 2], 16));
     let _ = file_1.as_ref().map(|file| file.read(8));
     let _ = file_1.as_ref().map(|file| file.write(&[3]));
-    let mut request_1 = file_1.as_ref().and_then(|file| file.begin_ioctl(0x22E000, &[1, 2], 16).ok());
-    let mut request_2 = file_1.as_ref().and_then(|file| file.begin_read(8).ok());
-    let mut request_3 = file_1.as_ref().and_then(|file| file.begin_write(&[3]).ok());
-    if let Some(request) = request_2.take() {
+    let _ = file_1.as_ref().map(|file| file.ioctl_with_output(0x22E001, &[1, 2], &[&[7, 8][..], &[0; 14]].concat()));
+    let _ = file_1.as_ref().map(|file| file.ioctl_with_output(0x22E001, &[1, 2], &[7, 8]));
+    let mut request_1 = file_1.as_ref().and_then(|file| file.begin_ioctl_with_output(0x22E001, &[1, 2], &[&[7, 8][..], &[0; 14]].concat()).ok());
+    let mut request_2 = file_1.as_ref().and_then(|file| file.begin_ioctl(0x22E000, &[1, 2], 16).ok());
+    let mut request_3 = file_1.as_ref().and_then(|file| file.begin_read(8).ok());
+    let mut request_4 = file_1.as_ref().and_then(|file| file.begin_write(&[3]).ok());
+    if let Some(request) = request_3.take() {
         let _ = request.cancel();
         let _ = request.wait();
     }
     let mut file_2 = device.as_ref().and_then(|device| device.open().ok());
-    let _ = host.interleave(7, &[file_2.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16 })), file_1.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16 }))].into_iter().flatten().collect::<Vec<_>>());
+    let _ = host.interleave(7, &[file_2.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16, ..IoRequest::default() })), file_1.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E001, input: vec![1, 2], output: 16, output_data: vec![7, 8], ..IoRequest::default() }))].into_iter().flatten().collect::<Vec<_>>());
     let _ = file_1.take().map(File::close);
     let _ = host.change_next(4, 0x1000);
     let _ = host.fail_next(1);

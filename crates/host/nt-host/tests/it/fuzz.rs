@@ -175,7 +175,7 @@ fn a_schedule_decides_whether_two_requests_race() {
             kind: RequestKind::DEVICE_CONTROL,
             code: CLOSE_RACE,
             input: word.to_le_bytes().to_vec(),
-            output: 0,
+            ..IoRequest::default()
         };
         first.ioctl(CLOSE_RACE, &request(0x0211).input, 0).expect("an answer");
         host.interleave(schedule, &[(&first, request(0x0212)), (&second, request(0x0212))]).expect("answers");

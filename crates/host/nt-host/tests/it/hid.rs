@@ -43,8 +43,11 @@ fn reports_and_strings_pass_the_class_driver() {
     assert_eq!(file.write(&[3, 0, 0]).expect("a write").status, NtStatus::InvalidParameter);
 
     assert_eq!(file.ioctl(SET_FEATURE, &[2, 1, 2, 3, 4], 0).expect("a feature").status, NtStatus::Success);
-    assert_eq!(file.ioctl(GET_FEATURE, &[2], 5).expect("a feature").output, [2, 1, 2, 3, 4]);
-    assert_eq!(file.ioctl(GET_FEATURE, &[1], 5).expect("a feature").status, NtStatus::InvalidParameter);
+    assert_eq!(file.ioctl_with_output(GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature").output, [2, 1, 2, 3, 4]);
+    assert_eq!(
+        file.ioctl_with_output(GET_FEATURE, &[], &[1, 0, 0, 0, 0]).expect("a feature").status,
+        NtStatus::InvalidParameter
+    );
 
     let text = |code, input: &[u8]| file.ioctl(code, input, 64).expect("a string");
     assert_eq!(
@@ -101,7 +104,7 @@ fn wrong_reports_are_found() {
         let file = device.open().expect("a file");
         file.write(&[1, 2, 3]).expect("a write");
         if bug == 4 {
-            assert_eq!(file.ioctl(GET_FEATURE, &[2], 5).expect("a feature").output.len(), 5);
+            assert_eq!(file.ioctl_with_output(GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature").output.len(), 5);
         } else {
             assert_eq!(file.read(3).expect("a read").status, NtStatus::Unsuccessful);
         }
@@ -115,6 +118,14 @@ fn wrong_reports_are_found() {
         let symbol = finding.place.as_ref().and_then(|place| place.symbol.as_deref());
         assert_eq!(symbol, Some("Control"), "{finding:#?}");
     }
+    // What the minidriver writes behind a report is found when the class driver frees the report.
+    let (host, device) = started(9);
+    device.ioctl_with_output(GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature");
+    drop(device);
+    let report = host.unload().expect("unload");
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    let detail = "overwrites byte 5 of a buffer or object of 5 bytes from the system";
+    assert_eq!((finding.rule, &*finding.detail), (Rule::PoolOverrun, detail));
     let (host, device) = started(5);
     let read = device.open().expect("a file").begin_read(3).expect("a read");
     read.cancel().expect("a cancellation");

@@ -35,6 +35,7 @@ mod microsoft;
 mod minifilters;
 mod notify;
 mod original;
+mod output_data;
 mod pci;
 mod places;
 mod power_framework;

@@ -247,6 +247,15 @@ fn mistakes_of_callout_drivers_are_found() {
             Some("FwpsCalloutRegister"),
             "leaves callout 6a7d1f04-0001-4a5b-9000-010203040506 registered: flows have contexts of it, call FwpsFlowRemoveContext0",
         ),
+        (13, Rule::BadFree, Some("FwpsFreeCloneNetBufferList0"), "frees a NET_BUFFER_LIST of the network stack"),
+        (14, Rule::BadFree, Some("FwpsFreeNetBufferList0"), "frees a clone with the routine for other lists"),
+        (15, Rule::WfpMisuse, Some("FwpsInjectNetworkSendAsync0"), "injects its own packets again and again"),
+        (16, Rule::WfpMisuse, Some("classifyFn"), "changes the action without FWPS_RIGHT_ACTION_WRITE"),
+        (17, Rule::WfpMisuse, Some("FwpmFilterAdd0"), "the layer OUTBOUND_IPPACKET_V4 has no field IP_REMOTE_PORT"),
+        (18, Rule::RequestTwice, Some("FwpsCompleteOperation0"), "completes an operation that is not pended"),
+        (19, Rule::HandleLeak, None, "does not close a handle"),
+        (20, Rule::HandleLeak, None, "does not close a handle"),
+        (21, Rule::ObjectLeak, Some("FwpsAcquireClassifyHandle0"), "does not release a classify handle"),
         (0, Rule::Host, None, ""),
     ] {
         let host = start(bug);

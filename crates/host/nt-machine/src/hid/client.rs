@@ -135,8 +135,8 @@ pub(super) fn control(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     let (output, input, code) = (output as u32, input as u32, code as u32);
     let given = || irp.SystemBuffer().read()?.array(input.into()).read();
     match code {
-        code::GET_FEATURE => fetch(device, irp, (code, Kind::Feature), &given()?, output),
-        code::GET_INPUT_REPORT => fetch(device, irp, (code, Kind::Input), &given()?, output),
+        code::GET_FEATURE => fetch(device, irp, (code, Kind::Feature), output),
+        code::GET_INPUT_REPORT => fetch(device, irp, (code, Kind::Input), output),
         code::SET_FEATURE => send(device, irp, (code, Kind::Feature), &given()?, 0),
         code::SET_OUTPUT_REPORT => send(device, irp, (code, Kind::Output), &given()?, 0),
         code::GET_MANUFACTURER_STRING => string(device, irp, MANUFACTURER, output),
@@ -197,13 +197,12 @@ fn send(
     })
 }
 
-/// Gets a report from the minidriver. The client says its ID in the first byte of its buffer; the host's clients have two
-/// buffers, and the first byte of the input counts.
-fn fetch(device: Object, irp: GuestPtr<IRP>, (code, kind): (u32, Kind), input: &[u8], room: u32) -> Outcome<NtStatus> {
+/// Gets a report from the minidriver. The client says its ID in the first byte of the output buffer.
+fn fetch(device: Object, irp: GuestPtr<IRP>, (code, kind): (u32, Kind), room: u32) -> Outcome<NtStatus> {
     let description = description(device)?;
     let Some(mdl) = irp.MdlAddress().read()?.non_null() else { return refuse(irp, NtStatus::InvalidBufferSize) };
     let place = mdl::start(mdl)?;
-    let id = input.first().copied().map_or_else(|| place.read(), Ok)?;
+    let id = place.read()?;
     let Some(length) = description.reports.length(kind, id) else { return refuse(irp, NtStatus::InvalidParameter) };
     let skipped = u64::from(!description.reports.has_ids);
     if u64::from(room) < u64::from(length) + skipped {

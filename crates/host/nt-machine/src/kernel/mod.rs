@@ -14,6 +14,7 @@ pub(crate) mod pci;
 pub(crate) mod pool;
 mod random;
 pub(crate) mod registry;
+mod requests;
 pub(crate) mod rtl;
 mod shared_data;
 pub(crate) mod sync;
@@ -24,7 +25,6 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use etw_engine::{Engine, EngineOptions};
-use etw_types::NtStatus;
 
 use crate::config::Config;
 use crate::cpu::handler::Restored;
@@ -42,6 +42,7 @@ use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
 
 pub(crate) use io::work::submit;
 pub(crate) use registry::notify::closed as key_closed;
+pub use requests::{Answer, IoRequest, RequestKind};
 pub(crate) use sync::dpc::serve as serve_deferred;
 pub(crate) use table::{Entry, Table};
 
@@ -60,77 +61,6 @@ pub(crate) fn routines() -> impl Iterator<Item = &'static Routine> {
         sync::ROUTINES,
     ];
     FAMILIES.iter().copied().flatten().copied().flatten()
-}
-
-/// The kind of a client's request: the IRP's major function, which is also the number in the framework's
-/// `WDF_REQUEST_TYPE`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct RequestKind(u8);
-
-impl RequestKind {
-    /// `IRP_MJ_CREATE`.
-    pub const CREATE: Self = Self(0x00);
-    /// `IRP_MJ_READ`.
-    pub const READ: Self = Self(0x03);
-    /// `IRP_MJ_WRITE`.
-    pub const WRITE: Self = Self(0x04);
-    /// `IRP_MJ_QUERY_INFORMATION`.
-    pub const QUERY_INFORMATION: Self = Self(0x05);
-    /// `IRP_MJ_SET_INFORMATION`.
-    pub const SET_INFORMATION: Self = Self(0x06);
-    /// `IRP_MJ_DIRECTORY_CONTROL`: the entries of a folder.
-    pub const DIRECTORY_CONTROL: Self = Self(0x0C);
-    /// `IRP_MJ_DEVICE_CONTROL`.
-    pub const DEVICE_CONTROL: Self = Self(0x0E);
-
-    /// `IRP_MJ_INTERNAL_DEVICE_CONTROL`.
-    pub const INTERNAL_DEVICE_CONTROL: Self = Self(0x0F);
-
-    /// Returns whether a request of this kind has a control code.
-    #[must_use]
-    pub const fn has_code(self) -> bool {
-        matches!(self, Self::DEVICE_CONTROL | Self::INTERNAL_DEVICE_CONTROL)
-    }
-
-    /// Returns the kind with this number.
-    #[must_use]
-    pub const fn from_int(major: u8) -> Self {
-        Self(major)
-    }
-
-    /// Returns the number of the kind.
-    #[must_use]
-    pub const fn as_int(self) -> u8 {
-        self.0
-    }
-}
-
-/// A client's request to a device.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IoRequest {
-    /// The kind of the request.
-    pub kind: RequestKind,
-    /// The control code, if the kind has one.
-    pub code: u32,
-    /// The bytes that the client sends.
-    pub input: Vec<u8>,
-    /// The size of the output buffer in bytes.
-    pub output: u32,
-}
-
-/// The result of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// The status.
-    pub status: NtStatus,
-    /// The number of bytes that the driver reports as transferred.
-    pub information: u64,
-    /// The output.
-    pub output: Vec<u8>,
-    /// Whether the request reached the driver. If not, the system completed it: for example, the device was removed, or
-    /// the driver has no dispatch routine or queue for such requests.
-    pub reached: bool,
 }
 
 /// All state that a driver's calls can change.

@@ -48,8 +48,11 @@ pub(crate) fn begin(device: Handle, file: Handle, requested: &IoRequest) -> Outc
         return Ok(Begun::Packet(sent));
     }
     let buffered = requested.kind.has_code() && requested.code.trailing_zeros() >= 2;
-    let buffers = Buffers::new(&requested.input, requested.output, buffered)?;
+    let buffers = Buffers::new(&requested.input, requested.room(), buffered)?;
     let Buffers { input, output } = buffers;
+    if requested.sends_output() {
+        output.start().write_all(&requested.output_data)?;
+    }
     let request = Request {
         kind: requested.kind,
         received: requested.kind,

@@ -10,9 +10,9 @@ use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::{exchange, request as packets};
-use crate::kernel::{Answer, IoRequest, call_back, kernel, lock};
+use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
 use crate::layout::{WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
-use crate::memory::{Fault, GuestPtr, OrStop as _};
+use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use crate::routine::{DISPATCH, Failure, functions};
 use crate::verify::{self, Kmdf, Rule};
 
@@ -193,8 +193,7 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
             respond(request, response.unwrap_or(unknown));
         }
         Behind::Framework { device, file } => {
-            let requested = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
-            match client::begin(device, file, &requested) {
+            match client::begin(device, file, &requested(kind, code, [input, output])?) {
                 Ok(client::Begun::Request(sent)) => {
                     moved(request, Place::Framework(sent.request()));
                     sent.then(move || ended(request, Ok(client::finish(sent))));
@@ -204,14 +203,23 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
             }
         }
         Behind::Packets { device, file, .. } => {
-            let requested = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
-            match exchange::begin(device, file, &requested, Mode::Kernel) {
+            match exchange::begin(device, file, &requested(kind, code, [input, output])?, Mode::Kernel) {
                 Ok(sent) => with_packet(request, sent),
                 Err(failure) => came_back(request, (refused(failure)?, 0)),
             }
         }
     }
     Ok(())
+}
+
+/// Returns the request that another device receives, with what the buffers hold.
+fn requested(kind: RequestKind, code: u32, [input, output]: [GuestSlice<u8>; 2]) -> Result<IoRequest, Fault> {
+    let (input, room) = (input.read()?, output.len() as u32);
+    let mut requested = IoRequest { kind, code, input, output: room, ..IoRequest::default() };
+    if requested.sends_output() {
+        requested.output_data = output.read()?;
+    }
+    Ok(requested)
 }
 
 /// Records that a device has the IRP of a request, and completes the request when the IRP is completed.

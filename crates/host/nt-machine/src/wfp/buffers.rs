@@ -186,6 +186,11 @@ pub(super) fn set_offset(buffer: GuestPtr<NET_BUFFER>, offset: u32) -> Result<()
     buffer.CurrentMdlOffset().write(left)
 }
 
+/// Returns whether a retreat needs no memory, as after an advance. It cannot fail then.
+pub(super) fn has_room(buffer: GuestPtr<NET_BUFFER>, delta: u32) -> bool {
+    buffer.DataOffset().read().is_ok_and(|offset| offset >= delta)
+}
+
 /// Moves the start of the data back, into new memory if there is no room before it.
 pub(super) fn retreat(buffer: GuestPtr<NET_BUFFER>, delta: u32, backfill: u32) -> Outcome {
     let (offset, length) = (buffer.DataOffset().read()?, buffer.DataLength().read()?);

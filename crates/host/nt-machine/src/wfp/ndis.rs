@@ -75,6 +75,7 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH), module(NDIS), fails(NO_RESOURCES)]
+    #[undoes(buffers::has_room(buffer, delta))]
     fn NdisRetreatNetBufferDataStart(
         buffer: GuestPtr<NET_BUFFER>,
         delta: u32,
@@ -95,6 +96,7 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH), module(NDIS), fails(NO_RESOURCES)]
+    #[undoes(buffers::buffers(list).is_ok_and(|all| all.into_iter().all(|buffer| buffers::has_room(buffer, delta))))]
     fn NdisRetreatNetBufferListDataStart(
         list: GuestPtr<NET_BUFFER_LIST>,
         delta: u32,

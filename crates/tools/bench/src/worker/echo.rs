@@ -97,6 +97,6 @@ fn begin(machine: Machine, file: FileId, kind: RequestKind) -> Result<u64, Strin
     let is_write = kind == RequestKind::WRITE;
     let input = if is_write { DATA.to_vec() } else { Vec::new() };
     let output = if is_write { 0 } else { u32::try_from(DATA.len()).unwrap_or_default() };
-    let request = IoRequest { kind, code: 0, input, output };
+    let request = IoRequest { kind, code: 0, input, output, ..IoRequest::default() };
     machine.begin_on(file, &request).ok_or_else(|| String::from("the device is not open"))
 }

@@ -39,7 +39,7 @@ fn a_run_is_described() {
     let options = run(line, &[]);
     assert_eq!(options.os.name(), "win7");
     let kind = RequestKind::DEVICE_CONTROL;
-    let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT };
+    let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT, ..IoRequest::default() };
     assert_eq!(options.steps.0, [Step::Request { request }]);
     let status = Some(NtStatus::InsufficientResources);
     assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
@@ -87,7 +87,9 @@ fn actions_of_clients_keep_their_order() {
 
 #[test]
 fn every_step_is_an_option() {
-    let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1, 2], output: 7 };
+    let kind = RequestKind::DEVICE_CONTROL;
+    let request = IoRequest { kind, code: 0x0022_2000, input: vec![1, 2], output: 7, ..IoRequest::default() };
+    let direct = IoRequest { code: 0x0022_2001, output_data: vec![3; 7], ..request.clone() };
     let read = IoRequest { kind: RequestKind::READ, output: 5, ..IoRequest::default() };
     let (status, output, delay) = (NtStatus::Timeout, vec![1, 2], Duration::from_millis(3));
     let answer = Below { device: None, kind: Some(RequestKind::READ), code: None, status, output, delay };
@@ -96,6 +98,9 @@ fn every_step_is_an_option() {
         Step::Request { request: IoRequest { input: Vec::new(), output: 0, ..request.clone() } },
         Step::Request { request: IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, ..request.clone() } },
         Step::Begin { request },
+        Step::Request { request: IoRequest { output_data: vec![4], ..direct.clone() } },
+        Step::Begin { request: IoRequest { output_data: vec![5], output: 1, input: Vec::new(), ..direct.clone() } },
+        Step::Request { request: IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, code: 3, ..direct } },
         Step::Begin { request: read },
         Step::Begin { request: IoRequest { kind: RequestKind::WRITE, input: vec![3], ..IoRequest::default() } },
         Step::Cancel { number: 2 },

@@ -5,6 +5,7 @@ use etw_types::NtStatus;
 use super::handle::KernelHandle;
 use super::object;
 use crate::cpu::thread;
+use crate::kernel::random::{STEP, mix};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Code, GuestPtr, Opaque};
@@ -34,6 +35,8 @@ pub(crate) struct Callbacks {
     registered: Vec<Registered>,
     /// The power states of devices.
     power: SortedMap<u64, u32>,
+    /// The number of identifiers that drivers have created.
+    identifiers: u64,
 }
 
 impl Callbacks {
@@ -124,8 +127,14 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE)]
     fn ExUuidCreate(id: Out<[u64; 2]>) -> Outcome {
-        let now = kernel().scheduler.now();
-        id.set([now ^ 0x9E37_79B9_7F4A_7C15, now.wrapping_mul(0xBF58_476D_1CE4_E5B9) | 0x80])?;
+        let number = {
+            let mut callbacks = lock(&kernel().callbacks);
+            callbacks.identifiers += 1;
+            callbacks.identifiers
+        };
+        // The time may stand still, so the number of calls makes them unique. Version 4 (RFC 9562): random.
+        let [first, second] = [2 * number, 2 * number + 1].map(|state| mix(state.wrapping_mul(STEP)));
+        id.set([first & !(0xF << 60) | 4 << 60, second & !0xC0 | 0x80])?;
         done(())
     }
 

@@ -54,11 +54,12 @@ pub(crate) fn begin_with(
 ) -> Outcome<Sent> {
     let control = requested.kind.has_code();
     let method = if control { requested.code & 3 } else { transfer_method(device)? };
-    let room = if control { requested.output } else { requested.output.max(requested.input.len() as u32) };
+    let room = if control { requested.room() } else { requested.output.max(requested.input.len() as u32) };
     let input = if control || method == 0 { requested.input.as_slice() } else { &[] };
     let buffers = Buffers::new(method, input, room)?;
-    if !control && method != 0 {
-        buffers.output.write_all(&requested.input)?;
+    if method != 0 {
+        let data = if control { &requested.output_data } else { &requested.input };
+        buffers.output.write_all(data)?;
     }
     let neither = control && method == 3;
     let parameters = if control {

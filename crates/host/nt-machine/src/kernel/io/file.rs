@@ -203,7 +203,11 @@ routines! { pub(super) ROUTINES;
         output: GuestSlice<u8>,
     ) -> Outcome<NtStatus> {
         let input = if input.start().is_null() { Vec::new() } else { input.read()? };
-        let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output: output.len() as u32 };
+        let mut request =
+            IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output: output.len() as u32, ..IoRequest::default() };
+        if request.sends_output() && !output.start().is_null() {
+            request.output_data = output.read()?;
+        }
         transfer(handle, Signals { event, status }, &request, output.start())
     }
 

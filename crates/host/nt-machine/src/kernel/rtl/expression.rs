@@ -1,9 +1,9 @@
-//! Names and expressions with wildcards: `FsRtlIsNameInExpression` and its relative.
+//! Names of files: expressions with wildcards (`FsRtlIsNameInExpression` and its relative), and short names.
 
 use super::string::upcase;
-use crate::layout::UNICODE_STRING;
+use crate::layout::{STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{APC, Ignored, routines};
+use crate::routine::{APC, DISPATCH, Ignored, routines};
 
 /// The wildcards. The last three are those that Windows puts in the place of `*.`, `?` and `.` in an expression of DOS.
 const STAR: u16 = b'*' as u16;
@@ -12,6 +12,8 @@ const DOS_STAR: u16 = b'<' as u16;
 const DOS_ONE: u16 = b'>' as u16;
 const DOS_DOT: u16 = b'"' as u16;
 const DOT: u16 = b'.' as u16;
+/// The characters that a name on a FAT volume cannot have, besides the control characters.
+const NOT_IN_SHORT_NAMES: &[u8] = b"\"*+,/:;<=>?[\\]|";
 
 routines! { pub(super) ROUTINES;
     /// The caller passes an expression in upper case if case is ignored.
@@ -31,6 +33,42 @@ routines! { pub(super) ROUTINES;
     fn FsRtlDoesNameContainWildCards(name: GuestPtr<UNICODE_STRING>) -> Result<bool, Fault> {
         Ok(name.units()?.iter().any(|unit| [STAR, ONE, DOS_STAR, DOS_ONE, DOS_DOT].contains(unit)))
     }
+
+    /// The code page of the system has the characters of ASCII.
+    #[irql(DISPATCH)]
+    fn RtlIsNameLegalDOS8Dot3(
+        name: GuestPtr<UNICODE_STRING>,
+        oem: Option<GuestPtr<STRING>>,
+        has_spaces: Option<GuestPtr<u8>>,
+    ) -> Result<bool, Fault> {
+        let bytes: Option<Vec<u8>> = name.units()?.into_iter().map(|unit| u8::try_from(upcase(unit)).ok()).collect();
+        let Some(bytes) = bytes.filter(|bytes| is_short(bytes)) else { return Ok(false) };
+        if let Some(oem) = oem {
+            if usize::from(oem.MaximumLength().read()?) < bytes.len() {
+                return Ok(false);
+            }
+            oem.Buffer().read()?.write_all(&bytes)?;
+            oem.Length().write(bytes.len() as u16)?;
+        }
+        if let Some(place) = has_spaces {
+            place.write(bytes.contains(&b' ').into())?;
+        }
+        Ok(true)
+    }
+}
+
+/// Returns whether a name has at most eight characters and, after a period, at most three.
+fn is_short(name: &[u8]) -> bool {
+    let parts: Vec<&[u8]> = name.split(|byte| *byte == b'.').collect();
+    let is_legal = |byte: &u8| (b' '..0x7F).contains(byte) && !NOT_IN_SHORT_NAMES.contains(byte);
+    // A space at the end of a part would be padding.
+    let fits = |part: &[u8], most: usize| (1..=most).contains(&part.len()) && !part.ends_with(b" ");
+    let (base, extension) = match *parts.as_slice() {
+        [base] => (base, None),
+        [base, extension] => (base, Some(extension)),
+        _ => return false,
+    };
+    fits(base, 8) && extension.is_none_or(|extension| fits(extension, 3)) && parts.concat().iter().all(is_legal)
 }
 
 /// Returns whether a name matches an expression. The work is bounded by the product of the two lengths.
@@ -65,7 +103,19 @@ pub(crate) fn matches(expression: &[u16], name: &[u16]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{is_short, matches};
+
+    #[test]
+    fn short_names_have_eight_characters_and_an_extension_of_three() {
+        for name in ["A", "ABCDEFGH", "ABCDEFGH.TXT", "A B.C", "A~1.$$$"] {
+            assert!(is_short(name.as_bytes()), "{name}");
+        }
+        for name in
+            ["", ".", ".A", "A.", "A.B.C", "ABCDEFGHI", "A.TEXT", "A .B", "A+B", "A[1]", "A*", "\u{7F}", "A\u{1}"]
+        {
+            assert!(!is_short(name.as_bytes()), "{name:?}");
+        }
+    }
 
     fn is_in(name: &str, expression: &str) -> bool {
         let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();

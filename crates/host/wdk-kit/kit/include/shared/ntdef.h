@@ -143,8 +143,8 @@ typedef LCID *PLCID;
 #define MAXLONG 0x7fffffff
 #define UNICODE_STRING_MAX_BYTES 65534
 #define UNICODE_STRING_MAX_CHARS 32767
-#define UNICODE_NULL 0
-#define ANSI_NULL 0
+#define UNICODE_NULL ((WCHAR)0)
+#define ANSI_NULL ((CHAR)0)
 
 typedef union _LARGE_INTEGER {
     struct { ULONG LowPart; LONG HighPart; };
