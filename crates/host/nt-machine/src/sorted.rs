@@ -124,6 +124,7 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// Returns the value of a key, and inserts one first if the key has none.
+    #[expect(clippy::indexing_slicing, reason = "the index is that of an entry")]
     pub(crate) fn get_or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         let index = match self.find(&key) {
             Ok(index) => index,
@@ -303,7 +304,7 @@ mod tests {
                 5 => assert_eq!(ours.get(&key), theirs.get(&key)),
                 _ if n % 4 == 0 => assert_eq!(ours.pop_first(), theirs.pop_first()),
                 _ => {
-                    let taken = |_: &u32, value: &mut usize| *value % 3 == 0;
+                    let taken = |_: &u32, value: &mut usize| value.is_multiple_of(3);
                     let theirs: Vec<_> = theirs.extract_if(key.., taken).collect();
                     assert_eq!(
                         ours.extract_if(|other, value| *other >= key && taken(other, value)).collect::<Vec<_>>(),
