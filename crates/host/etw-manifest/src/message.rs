@@ -10,43 +10,60 @@ const MAX_LENGTH: usize = 64 * 1024;
 #[must_use]
 pub fn format(message: &str, mut value: impl FnMut(usize) -> Option<String>) -> String {
     let mut text = String::with_capacity(message.len());
+    write(&mut text, message, |text, number| value(number).map(|value| text.push_str(&value)).is_some());
+    text
+}
+
+/// Like [`format`], but replaces the content of `text`, so that many messages need no memory of their own. `insert` appends the
+/// text of a field and returns whether there is such a field.
+///
+/// ```
+/// use etw_manifest::message::write;
+///
+/// let mut text = String::from("of the event before");
+/// write(&mut text, "opened %1 at %2", |text, number| {
+///     let name = (number == 1).then_some("disk");
+///     name.map(|name| text.push_str(name)).is_some()
+/// });
+/// assert_eq!(text, "opened disk at %2");
+/// ```
+pub fn write(text: &mut String, message: &str, mut insert: impl FnMut(&mut String, usize) -> bool) {
+    text.clear();
     let mut rest = message;
-    while let Some(place) = rest.find('%') {
+    // The pieces between inserts are short.
+    while let Some(place) = rest.bytes().position(|byte| byte == b'%') {
         if text.len() > MAX_LENGTH {
             text.push('…');
-            return text;
+            return;
         }
-        let (before, insert) = rest.split_at_checked(place).unwrap_or((rest, ""));
+        let (before, behind) = rest.split_at_checked(place).unwrap_or((rest, ""));
         text.push_str(before);
-        let insert = insert.strip_prefix('%').unwrap_or_default();
-        let mut characters = insert.chars();
+        let behind = behind.strip_prefix('%').unwrap_or_default();
+        let mut characters = behind.chars();
         rest = match characters.next() {
             Some('1'..='9') => {
-                let digits = insert.bytes().take(2).take_while(u8::is_ascii_digit).count();
-                let (number, mut behind) = insert.split_at_checked(digits).unwrap_or((insert, ""));
+                let digits = behind.bytes().take(2).take_while(u8::is_ascii_digit).count();
+                let (number, mut behind) = behind.split_at_checked(digits).unwrap_or((behind, ""));
                 if let Some((_, after)) = behind.strip_prefix('!').and_then(|format| format.split_once('!')) {
                     behind = after;
                 }
-                if let Some(shown) = number.parse().ok().and_then(&mut value) {
-                    text.push_str(&shown);
-                } else {
+                if !number.parse().is_ok_and(|number| insert(text, number)) {
                     text.push('%');
                     text.push_str(number);
                 }
                 behind
             }
-            Some('n') => push(&mut text, "\n", characters.as_str()),
-            Some('r') => push(&mut text, "\r", characters.as_str()),
-            Some('t') => push(&mut text, "\t", characters.as_str()),
-            Some('b' | ' ') => push(&mut text, " ", characters.as_str()),
+            Some('n') => push(text, "\n", characters.as_str()),
+            Some('r') => push(text, "\r", characters.as_str()),
+            Some('t') => push(text, "\t", characters.as_str()),
+            Some('b' | ' ') => push(text, " ", characters.as_str()),
             Some('0') => "",
-            Some(other @ ('%' | '!' | '.')) => push(&mut text, other.encode_utf8(&mut [0; 4]), characters.as_str()),
-            _ => push(&mut text, "%", insert),
+            Some(other @ ('%' | '!' | '.')) => push(text, other.encode_utf8(&mut [0; 4]), characters.as_str()),
+            _ => push(text, "%", behind),
         };
     }
     text.push_str(rest);
     text.truncate(text.trim_end().len());
-    text
 }
 
 fn push<'a>(text: &mut String, piece: &str, rest: &'a str) -> &'a str {
