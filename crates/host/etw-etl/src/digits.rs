@@ -6,6 +6,9 @@ use crate::time::FileTime;
 
 /// Appends a number in decimal digits.
 pub(crate) fn decimal(out: &mut String, mut number: u64) {
+    if number < 10 {
+        return out.push(char::from(digit(number)));
+    }
     let mut digits = [b'0'; 20];
     let mut used = 0;
     for place in digits.iter_mut().rev() {
@@ -32,22 +35,16 @@ fn padded(out: &mut String, mut number: u64, width: usize) {
 /// Appends a number in hexadecimal with a `0x` prefix.
 pub(crate) fn hexadecimal(out: &mut String, number: u64) {
     const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let mut text = [0; 18];
-    let mut start = text.len();
-    let mut left = number;
-    for place in text.iter_mut().skip(2).rev() {
-        let nibble = usize::try_from(left & 0xF).unwrap_or_default();
-        *place = DIGITS.get(nibble).copied().unwrap_or_default();
-        start -= 1;
+    let mut text = [b'0'; 16];
+    let (mut left, start) = (number, 15 - (number | 1).ilog2() / 4);
+    // Always all digits: a loop of constant length is faster.
+    for place in text.iter_mut().rev() {
+        let [low, ..] = left.to_le_bytes();
+        *place = DIGITS.get(usize::from(low & 0xF)).copied().unwrap_or_default();
         left >>= 4;
-        if left == 0 {
-            break;
-        }
     }
-    if let Some(prefix) = text.get_mut(start - 2..start) {
-        prefix.copy_from_slice(b"0x");
-    }
-    append(out, text.get(start - 2..).unwrap_or_default());
+    out.push_str("0x");
+    append(out, text.get(usize::try_from(start).unwrap_or_default()..).unwrap_or_default());
 }
 
 /// Appends a GUID in the format of its [`Guid`] `Display` implementation.

@@ -30,8 +30,7 @@ pub fn format(message: &str, mut value: impl FnMut(usize) -> Option<String>) -> 
 pub fn write(text: &mut String, message: &str, mut insert: impl FnMut(&mut String, usize) -> bool) {
     text.clear();
     let mut rest = message;
-    // The pieces between inserts are short.
-    while let Some(place) = rest.bytes().position(|byte| byte == b'%') {
+    while let Some(place) = next_insert(rest.as_bytes()) {
         if text.len() > MAX_LENGTH {
             text.push('…');
             return;
@@ -66,6 +65,19 @@ pub fn write(text: &mut String, message: &str, mut insert: impl FnMut(&mut Strin
     text.truncate(text.trim_end().len());
 }
 
+/// Returns the place of the first percent sign. Looks at eight bytes at a time: the pieces between inserts are too short for more.
+fn next_insert(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // A borrow reaches the high bit of a byte only if this byte, or one below it, is a percent sign.
+    let has_sign = |block: &[u8; 8]| {
+        let others = u64::from_le_bytes(*block) ^ (ONES * 0x25);
+        others.wrapping_sub(ONES) & !others & (ONES << 7) != 0
+    };
+    let (blocks, _) = bytes.as_chunks();
+    let start = 8 * blocks.iter().position(has_sign).unwrap_or(blocks.len());
+    bytes.get(start..)?.iter().position(|byte| *byte == b'%').map(|place| start + place)
+}
+
 fn push<'a>(text: &mut String, piece: &str, rest: &'a str) -> &'a str {
     text.push_str(piece);
     rest
@@ -73,7 +85,17 @@ fn push<'a>(text: &mut String, piece: &str, rest: &'a str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use super::format;
+    use super::{format, next_insert};
+
+    #[test]
+    fn an_insert_is_found_wherever_it_is() {
+        for length in 0..20 {
+            // The bytes beside the percent sign, and its high bit.
+            let text: Vec<u8> = b"$&\xA5".iter().copied().cycle().take(length).collect();
+            assert_eq!(next_insert(&text), None, "{length}");
+            assert_eq!(next_insert(&[&text, &b"%%abcdefgh"[..]].concat()), Some(length));
+        }
+    }
 
     #[test]
     fn inserts_and_escapes_are_replaced() {

@@ -43,6 +43,7 @@ const PARTS: [&str; 15] = [
 
 /// Measures the cost of an event and compares it with other tools.
 #[derive(Debug, Default, Parser, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 #[command(name = "bench", version = VERSION, after_help = exit::HELP, max_term_width = 100)]
 struct Options {
     /// Repeat less often and omit the parts that take minutes

@@ -42,7 +42,8 @@ fn push_number(text: &mut String, out: OutType, value: Value<'_>) -> bool {
             }
             decimal(text, number.unsigned_abs());
         }
-        (Value::Hex(number), OutType::Default | OutType::NoPrint | OutType::Hex) => hexadecimal(text, number),
+        (Value::Hex(number), OutType::Default | OutType::NoPrint | OutType::Hex)
+        | (Value::Unsigned(number), OutType::Hex | OutType::CodePointer) => hexadecimal(text, number),
         _ => return false,
     }
     true
@@ -51,6 +52,14 @@ fn push_number(text: &mut String, out: OutType, value: Value<'_>) -> bool {
 /// Appends an array of such numbers.
 fn push_numbers(text: &mut String, out: OutType, elements: Elements<'_, '_>) -> bool {
     text.push('[');
+    // Most arrays are stacks.
+    if let (Some((InType::Hex64, bytes)), OutType::Default) = (elements.bytes(), out) {
+        for (index, raw) in bytes.as_chunks().0.iter().enumerate() {
+            text.push_str(if index > 0 { ", " } else { "" });
+            hexadecimal(text, u64::from_le_bytes(*raw));
+        }
+        return push_str(text, "]");
+    }
     let is_done = elements.iter().enumerate().all(|(index, (_, value))| {
         if index > 0 {
             text.push_str(", ");
