@@ -56,6 +56,8 @@ pub fn export(settings: &Settings) -> Result<Findings, String> {
     worker(&["kernel", &(mib * MIB).to_string(), &kernel.display().to_string()])?;
     let dotnet = settings.scratch(&format!("export-dotnet-{mib}.etl"));
     worker(&["dotnet", &(mib * MIB).to_string(), &dotnet.display().to_string()])?;
+    // Fails if an event has no name.
+    ours("name", &dotnet, 1)?;
     let output = settings.scratch("export-output");
     let dataset: &[&str] = &["dataset", "add", "OUTPUT", "TRACE"];
     let rows: [Row<'_>; 6] = [

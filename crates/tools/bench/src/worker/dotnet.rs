@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use etw_etl::{Buffer, EventData, Writer, WriterOptions};
-use etw_types::{EventDescriptor, Guid, Keyword, Level, Opcode};
+use etw_types::{EventDescriptor, Guid, Keyword, Level};
 use serde_json::{Value, json};
 
 const BUFFER: u32 = 64 * 1024;
@@ -78,12 +78,8 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
         for (id, version, payload) in events(number) {
             stamp += 1;
             let level = if id == 80 { Level::Error } else { Level::Verbose };
-            let descriptor = EventDescriptor {
-                id,
-                version,
-                opcode: Opcode::Info,
-                ..EventDescriptor::new(level, Keyword::from_bits(0x30))
-            };
+            let keyword = Keyword::from_bits(0x30);
+            let descriptor = EventDescriptor { id, version, level, keyword, ..EventDescriptor::default() };
             let thread_id = 0x1000 + u32::try_from(number % 8).unwrap_or_default();
             let data = EventData {
                 provider: RUNTIME,
