@@ -37,6 +37,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Names another file, such as the one that a temporary file will become.
+    #[must_use]
+    pub fn about(self, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        match self {
+            Self::Io { action, source, .. } => Self::Io { action, path, source },
+            Self::NotATrace { reason, .. } => Self::NotATrace { path, reason },
+            other => other,
+        }
+    }
+
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
@@ -84,6 +95,8 @@ mod tests {
         ] {
             assert_eq!(error.to_string(), text);
             assert_eq!(error.source().is_some(), matches!(error, Error::Io { .. }));
+            let has_file = matches!(error, Error::Io { .. } | Error::NotATrace { .. });
+            assert_eq!(error.about("other.etl").to_string().contains("other.etl"), has_file);
         }
     }
 }

@@ -53,6 +53,7 @@
 
 pub mod compare;
 pub mod decode;
+mod digits;
 mod error;
 mod event;
 pub mod expect;

@@ -73,7 +73,8 @@ impl Methods {
             return;
         }
         let stamp = if event.header.provider == Some(RUNTIME) { event.header.stamp } else { 0 };
-        let name = if class.is_empty() { format!("managed!{name}") } else { format!("managed!{class}.{name}") };
+        let dot = if class.is_empty() { "" } else { "." };
+        let name = ["managed!", &class, dot, &name].concat();
         let methods = self.by_start.entry((process, start)).or_default();
         if methods.len() < MAX_AT_ADDRESS && methods.iter().all(|known| *known.name != *name) {
             self.bytes += name.len();

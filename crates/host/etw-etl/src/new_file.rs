@@ -3,13 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 #[cfg(unix)]
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
 /// A file that is written next to its final path and moved there by [`NewFile::finish`]. Until then an existing file at that path
-/// stays unchanged; the new one gets its mode. Dropping a `NewFile` without finishing it leaves nothing behind. Errors name the path.
+/// stays unchanged; the new one gets its mode. Dropping a `NewFile` without finishing it leaves nothing behind. Errors name the path
+/// that was given to [`NewFile::create`], not the temporary one.
 ///
 /// Devices and pipes, such as `/dev/stdout`, are written directly.
 ///
@@ -28,6 +29,8 @@ use tempfile::{Builder, NamedTempFile};
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
+    /// The path as it was given, and the file that it leads to.
+    given: PathBuf,
     path: PathBuf,
     out: BufWriter<Target>,
 }
@@ -54,7 +57,8 @@ impl NewFile {
         }
         if known.as_ref().is_some_and(|known| !known.is_file()) {
             let file = File::options().write(true).open(given).map_err(about)?;
-            return Ok(Self { path: given.to_owned(), out: BufWriter::new(Target::Direct(file)) });
+            let given = given.to_owned();
+            return Ok(Self { path: given.clone(), given, out: BufWriter::new(Target::Direct(file)) });
         }
         // Replace the target of a symbolic link, not the link itself.
         let path = if known.is_some() { fs::canonicalize(given).map_err(about)? } else { given.to_owned() };
@@ -63,17 +67,20 @@ impl NewFile {
         prefix.push(".");
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".partial");
-        // A file that is replaced keeps its mode. A new one gets that of a normally created file: by default a temporary
-        // file is accessible only to its owner.
+        // Errors of `Builder::tempfile_in` name the temporary file.
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        // A new file gets the mode of a normally created one: by default a temporary file is accessible only to its owner.
         #[cfg(unix)]
-        builder.permissions(known.as_ref().map_or_else(|| PermissionsExt::from_mode(0o666), fs::Metadata::permissions));
-        let file = builder.tempfile_in(dir).map_err(about)?;
+        options.mode(0o666);
+        let file = builder.make_in(dir, |path| options.open(path)).map_err(about)?;
+        // A file that is replaced keeps its mode.
         #[cfg(unix)]
         if let Some(known) = &known {
             // The process's mask does not apply to it.
             file.as_file().set_permissions(known.permissions()).map_err(about)?;
         }
-        Ok(Self { path, out: BufWriter::new(Target::Beside(file)) })
+        Ok(Self { given: given.to_owned(), path, out: BufWriter::new(Target::Beside(file)) })
     }
 
     /// Returns the path of the file until it is complete.
@@ -91,9 +98,9 @@ impl NewFile {
     ///
     /// Fails if the file could not be written completely. An existing file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
-        let path = self.path;
-        let about = |error: io::Error| named(&path, &error);
-        match self.out.into_inner().map_err(|error| about(error.into_error()))? {
+        let Self { given, path, out } = self;
+        let about = |error: io::Error| named(&given, &error);
+        match out.into_inner().map_err(|error| about(error.into_error()))? {
             Target::Beside(file) => {
                 file.as_file().sync_all().map_err(about)?;
                 file.persist(&path).map(drop).map_err(|error| about(error.error))
@@ -105,11 +112,11 @@ impl NewFile {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes).map_err(|error| named(&self.path, &error))
+        self.out.write(bytes).map_err(|error| named(&self.given, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush().map_err(|error| named(&self.path, &error))
+        self.out.flush().map_err(|error| named(&self.given, &error))
     }
 }
 
@@ -134,10 +141,10 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 mod tests {
     use std::fs;
     use std::io::Write as _;
+    #[cfg(unix)]
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::NewFile;
-    #[cfg(unix)]
-    use super::PermissionsExt as _;
 
     #[test]
     fn the_old_file_stays_until_the_new_one_is_complete() {
@@ -163,8 +170,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for path in [dir.path().join("missing/a"), dir.path().to_owned(), dir.path().join("..")] {
             let error = NewFile::create(&path).unwrap_err().to_string();
-            assert!(error.contains("cannot write ") && error.contains(&path.display().to_string()), "{error}");
+            assert!(error.starts_with(&format!("cannot write {}: ", path.display())), "{error}");
+            assert!(!error.contains("partial"), "{error}");
         }
+    }
+
+    /// A name that is not too long, although that of the temporary file is.
+    #[test]
+    fn a_temporary_file_that_cannot_be_created_is_not_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("n".repeat(250));
+        let error = NewFile::create(&path).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot write {}: ", path.display())), "{error}");
+        assert!(!error.contains("partial"), "{error}");
     }
 
     #[cfg(target_os = "linux")]
@@ -203,6 +221,12 @@ mod tests {
         new.write_all(b"new").unwrap();
         new.finish().unwrap();
         assert!(link.is_symlink());
-        assert_eq!(fs::read_to_string(file).unwrap(), "new");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        // A folder takes the place of the file, so the new one cannot be moved there.
+        let new = NewFile::create(&link).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        let error = new.finish().unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot write {}: ", link.display())), "{error}");
     }
 }

@@ -28,7 +28,7 @@ impl Files {
         fs::create_dir_all(dir).map_err(cannot)?;
         // The driver's process has another current folder, so the session gets the whole path.
         let etl = fs::canonicalize(dir).map_err(cannot)?.join("demo.etl");
-        let draft = etl.with_file_name(format!(".demo.{}.etl", std::process::id()));
+        let draft = etl.with_file_name(format!("demo.etl.{}.partial", std::process::id()));
         // A test only: the file is removed again when it is dropped.
         NewFile::create(&etl).map_err(|error| error.to_string())?;
         if etl.to_str().is_none() {
@@ -47,7 +47,9 @@ impl Files {
             let html = export(NewFile::create(&self.html)?, Format::Html, trace, about, outcome)?;
             json.finish()?;
             html.finish()?;
-            fs::rename(&self.draft, &self.etl)
+            let named =
+                |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", shown(&self.etl)));
+            fs::rename(&self.draft, &self.etl).map_err(named)
         };
         write().map_err(|error: io::Error| error.to_string())
     }

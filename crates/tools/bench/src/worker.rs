@@ -2,6 +2,7 @@
 
 mod calls;
 mod decode;
+mod dotnet;
 mod echo;
 mod engine;
 mod kernel;
@@ -32,6 +33,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["fuzz", executions, image] => run_fuzz(number(executions)?, &PathBuf::from(image)),
         ["requests", count, image] => run_requests(number(count)?, &PathBuf::from(image)),
         ["threads", count, image] => run_threads(number(count)?, &PathBuf::from(image)),
+        ["dotnet", bytes, file] => dotnet::generate(number(bytes)?, &PathBuf::from(file)),
         ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),
         ["name", file] => decode::name(&PathBuf::from(file)),
         ["name-owned", file] => decode::name_owned(&PathBuf::from(file)),

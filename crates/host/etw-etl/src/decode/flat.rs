@@ -8,6 +8,7 @@ use etw_types::tracelogging::{self, Count, Field, Metadata, Value, Visitor};
 use etw_types::{InType, OutType};
 
 use super::flat_values::{FixedValues, FlatValue, FlatValues, Item};
+use super::insert;
 use super::names::Names;
 use super::sinks::shown;
 use super::tree::Node;
@@ -66,18 +67,24 @@ impl<'d, 'a> Flat<'d, 'a> {
 
     /// Returns the event's message with its fields inserted, if its schema has one.
     #[must_use]
-    #[inline]
     pub fn message(&self) -> Option<String> {
-        self.schema.message.as_ref().map(|message| self.formatted(message))
+        let mut text = String::new();
+        self.write_message(&mut text).then_some(text)
     }
 
-    fn formatted(&self, message: &str) -> String {
-        etw_manifest::message::format(message, |number| {
-            let index = number.checked_sub(1)?;
-            let (field, value) = (self.schema.fields.get(index)?, self.values.get(index)?);
-            let in_type = if let FlatValue::One(in_type, _) = value { in_type } else { InType::Invalid };
-            Some(value.node(field).into_insert(in_type, field.out))
-        })
+    /// Replaces the content of `text` with the event's message, like [`message`](Self::message) but without allocating for each
+    /// event. Returns `false` if there is none.
+    #[inline]
+    pub fn write_message(&self, text: &mut String) -> bool {
+        self.schema.message.as_ref().map(|message| self.insert_into(message, text)).is_some()
+    }
+
+    fn insert_into(&self, message: &str, text: &mut String) {
+        etw_manifest::message::write(text, message, |text, number| {
+            let field =
+                number.checked_sub(1).and_then(|index| self.schema.fields.get(index).zip(self.values.get(index)));
+            field.map(|(field, value)| insert::push(text, field, value)).is_some()
+        });
     }
 }
 

@@ -8,6 +8,7 @@ mod decoded;
 mod flat;
 mod flat_values;
 mod frames;
+mod insert;
 mod links;
 mod lookup;
 mod names;

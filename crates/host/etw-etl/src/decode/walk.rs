@@ -14,6 +14,8 @@ use crate::format::bytes::{array_at, u32_at};
 
 /// Maximum nesting depth of structs.
 const MAX_DEPTH: u32 = 8;
+/// Number of fields whose values are remembered without allocating memory.
+const FEW: usize = 16;
 
 /// What a walk builds.
 pub(super) trait Sink<'a> {
@@ -51,7 +53,12 @@ pub(super) fn walk<'a, S: Sink<'a>>(
     payload: &'a [u8],
     sink: &mut S,
 ) -> Walked<'a, S::Fields> {
-    let numbers = if plan.has_counts { vec![0; schema.fields.len()] } else { Vec::new() };
+    let (mut few, mut many) = ([0; FEW], Vec::new());
+    let count = if plan.has_counts { schema.fields.len() } else { 0 };
+    let numbers = few.get_mut(..count).unwrap_or_else(|| {
+        many.resize(count, 0);
+        &mut many
+    });
     let left = FREE_VALUES + VALUES_PER_BYTE * payload.len();
     let names = FREE_NAMES + NAMES_PER_BYTE * payload.len();
     let mut walk = Walk { schema, plan, pointer, payload, sink, numbers, left, names, in_type: InType::Invalid };
@@ -60,21 +67,21 @@ pub(super) fn walk<'a, S: Sink<'a>>(
     Walked { fields, rest: walk.payload, error }
 }
 
-struct Walk<'a, 's, S> {
+struct Walk<'a, 's, 'n, S> {
     schema: &'s EventSchema,
     plan: &'s Plan,
     pointer: PointerSize,
     payload: &'a [u8],
     sink: &'s mut S,
     /// The last integer value of each field, if any field gives the count or length of another.
-    numbers: Vec<u64>,
+    numbers: &'n mut [u64],
     left: usize,
     names: usize,
     /// The encoding of the last value.
     in_type: InType,
 }
 
-impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
+impl<'a, S: Sink<'a>> Walk<'a, '_, '_, S> {
     /// Walks the top-level fields of the event. Most kernel events start with several numbers. Their size and their names
     /// are checked once for all of them.
     fn event(&mut self, into: &mut S::Fields) -> Result<(), DecodeError> {

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use super::digits::{decimal, hexadecimal};
 use crate::decode::Scalar;
+use crate::digits::{decimal, hexadecimal};
 use crate::format::bytes::hex;
 
 /// How to write integers beyond 2^53 - 1, which a JSON parser may round.

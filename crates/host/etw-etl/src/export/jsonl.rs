@@ -12,10 +12,10 @@
 
 use etw_types::Guid;
 
-use super::digits::{decimal, guid, hexadecimal, time};
 use super::json::{self, Integers, push, string};
 use super::typed::fields;
 use crate::decode::Decoded;
+use crate::digits::{decimal, guid, hexadecimal, time};
 use crate::event::EventRef;
 use crate::format::bytes::hex;
 

@@ -8,7 +8,6 @@ mod about;
 mod chrome;
 mod columns;
 mod csv;
-mod digits;
 mod html;
 mod json;
 mod jsonl;

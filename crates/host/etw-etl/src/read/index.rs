@@ -133,7 +133,8 @@ const KERNEL_PROCESS: Guid = Guid::from_u128(0x22fb_2cd6_0e7b_422b_a0c7_2fad_1fd
 const HEADER: u64 = 0x48;
 
 /// Finds all buffers from an offset on. Returns them ordered by their earliest time stamp, and the end of the last one. If the
-/// file `grows`, an incomplete buffer at its end is not counted as lost, because the rest may still be written.
+/// file `grows`, an incomplete buffer at its end is not counted as lost, because the rest may still be written. The source keeps
+/// decompressed buffers of at most `keep` bytes.
 pub(crate) fn index<R: Read + Seek>(
     source: &mut Source<R>,
     header: &LogfileHeader,
@@ -141,6 +142,7 @@ pub(crate) fn index<R: Read + Seek>(
     collected: &mut Collected,
     from: u64,
     grows: bool,
+    keep: usize,
 ) -> (Vec<Entry>, u64) {
     let mut entries = Vec::new();
     let mut offset = from;
@@ -155,7 +157,7 @@ pub(crate) fn index<R: Read + Seek>(
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
                 let stacks = collected.add(&buffer, source.length);
                 entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset, stacks }));
-                source.recycle(buffer);
+                source.keep(offset, size, buffer, keep);
                 if let Some((place, bytes, reason)) = loss {
                     report.lose(place, bytes, reason);
                 }

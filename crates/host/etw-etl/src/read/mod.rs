@@ -4,7 +4,8 @@
 //! pass opens a buffer when its time has come and returns the earliest event of all open buffers. Open buffers are kept in memory
 //! up to a limit; beyond it, the buffer that is needed last is dropped and read again later. The order is therefore correct for
 //! any file, and a file whose buffers all overlap costs time rather than memory. The stacks that the kernel writes after its
-//! events are read the same way ([`stacks`]).
+//! events are read the same way ([`stacks`]). The first buffers of a compressed file stay decompressed from the first pass to the
+//! second, up to half of that limit.
 
 mod decoder;
 mod decompress;
@@ -213,7 +214,8 @@ impl<R: Read + Seek> Reader<R> {
         report.events_lost = header.events_lost;
         report.buffers_lost = header.buffers_lost;
         let mut found = Collected::default();
-        let (entries, end) = index(&mut source, &header, &mut report, &mut found, 0, options.grows);
+        let keep = if options.grows { 0 } else { options.memory / 2 };
+        let (entries, end) = index(&mut source, &header, &mut report, &mut found, 0, options.grows, keep);
         let mut stacks = Stacks::new(found.keys, options.memory);
         stacks.restart(&entries, 0);
         report.stacks_dropped = stacks.dropped();
@@ -314,7 +316,7 @@ impl<R: Read + Seek> Reader<R> {
             ..Collected::default()
         };
         let (mut entries, end) =
-            index(&mut self.source, &self.header, &mut self.report, &mut found, self.end, self.options.grows);
+            index(&mut self.source, &self.header, &mut self.report, &mut found, self.end, self.options.grows, 0);
         let is_new = end != std::mem::replace(&mut self.end, end);
         self.stacks.keys = found.keys;
         self.images = Arc::new(found.images);
@@ -367,7 +369,7 @@ impl<R: Read + Seek> Reader<R> {
     /// Returns the memory of the buffered records and call stacks, in bytes, without the current buffer.
     #[must_use]
     pub fn memory_held(&self) -> usize {
-        self.held + self.stacks.cost()
+        self.held + self.source.held() + self.stacks.cost()
     }
 
     /// Opens the buffers whose time has come.
@@ -503,7 +505,7 @@ impl<R: Read + Seek> Reader<R> {
     fn keep(&mut self, stamp: u64, number: usize, buffer: Buffer) {
         self.held += buffer.cost();
         self.loaded.insert((stamp, number), buffer);
-        while self.held > self.options.memory && self.loaded.len() > 1 {
+        while self.held + self.source.held() > self.options.memory && self.loaded.len() > 1 {
             if let Some((_, dropped)) = self.loaded.pop_last() {
                 self.held -= dropped.cost();
             }

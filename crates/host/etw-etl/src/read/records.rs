@@ -23,6 +23,7 @@ pub(crate) struct Buffer {
     pub(crate) slots: Vec<Slot>,
     /// Offset of the first bytes that are not a record.
     pub(crate) bad: Option<usize>,
+    pub(crate) was_compressed: bool,
 }
 
 /// The memory of a former buffer.
@@ -40,7 +41,7 @@ impl Buffer {
         if !is_sorted {
             slots.sort_by_key(|slot| slot.stamp);
         }
-        Self { cpu: header.cpu(), session: header.logger_id, bytes, slots, bad }
+        Self { cpu: header.cpu(), session: header.logger_id, bytes, slots, bad, was_compressed: false }
     }
 
     /// Returns the memory of a buffer that is no longer needed.

@@ -1,5 +1,6 @@
 //! Reads, decompresses and parses the buffers of a file, one at a time.
 
+use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::decompress;
@@ -16,14 +17,22 @@ pub(crate) struct Source<R> {
     pub(crate) compression: u16,
     /// The memory of a buffer that is no longer needed, for the next one.
     spare: Option<Spare>,
-    /// The memory of a buffer's header.
+    /// The memory of a buffer's header, and of a compressed buffer.
     start: Vec<u8>,
+    packed: Vec<u8>,
+    /// Decompressed buffers that will be read again, and the number of bytes to the next buffer, by offset.
+    kept: HashMap<u64, (Buffer, u64)>,
+    /// The memory of these, in bytes.
+    held: usize,
 }
+
+/// A loss: its offset, its size in bytes and the reason.
+type Loss = (u64, u64, LossReason);
 
 /// What was found at an offset.
 pub(crate) enum Found {
-    /// A buffer, the number of bytes to the next one, and possibly a loss: its offset, its size in bytes and the reason.
-    Buffer(Buffer, u64, Option<(u64, u64, LossReason)>),
+    /// A buffer, the number of bytes to the next one, and possibly a loss.
+    Buffer(Buffer, u64, Option<Loss>),
     /// A buffer that could not be decompressed, and the number of bytes to the next one.
     Packed(u64, LossReason),
     /// A buffer that was never written.
@@ -35,12 +44,30 @@ pub(crate) enum Found {
 impl<R: Read + Seek> Source<R> {
     pub(crate) fn new(mut file: R) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
-        Ok(Self { file, length, compression: 0, spare: None, start: Vec::new() })
+        let (start, packed) = (Vec::new(), Vec::new());
+        Ok(Self { file, length, compression: 0, spare: None, start, packed, kept: HashMap::new(), held: 0 })
     }
 
     /// Takes a buffer that is no longer needed. The next one uses its memory.
     pub(crate) fn recycle(&mut self, buffer: Buffer) {
         self.spare = Some(buffer.into_spare());
+    }
+
+    /// Takes a buffer that will be read again. Keeps it if it was compressed, as long as all kept buffers take at most `most` bytes:
+    /// decompressing takes longer than everything else.
+    pub(crate) fn keep(&mut self, offset: u64, size: u64, buffer: Buffer, most: usize) {
+        let cost = buffer.cost();
+        if buffer.was_compressed && !buffer.slots.is_empty() && self.held + cost <= most {
+            self.held += cost;
+            self.kept.insert(offset, (buffer, size));
+        } else {
+            self.recycle(buffer);
+        }
+    }
+
+    /// Returns the memory of the kept buffers, in bytes.
+    pub(crate) const fn held(&self) -> usize {
+        self.held
     }
 
     /// Reads at most `most` bytes from `offset` on, fewer at the end of the file. Allocates only as much as the file contains.
@@ -73,8 +100,12 @@ impl<R: Read + Seek> Source<R> {
         Ok(())
     }
 
-    /// Reads the buffer at `offset`.
+    /// Reads the buffer at `offset`. The losses of a kept buffer are returned only once.
     pub(crate) fn buffer(&mut self, offset: u64) -> io::Result<Found> {
+        if let Some((buffer, size)) = self.kept.remove(&offset) {
+            self.held -= buffer.cost();
+            return Ok(Found::Buffer(buffer, size, None));
+        }
         let mut start = std::mem::take(&mut self.start);
         self.file.seek(SeekFrom::Start(offset))?;
         self.fill(offset, buffer::SIZE, &mut start, &[])?;
@@ -96,7 +127,11 @@ impl<R: Read + Seek> Source<R> {
             return Ok(Found::Bad);
         }
         if header.is_compressed() {
-            self.packed(offset, &header, size)
+            let mut packed = std::mem::take(&mut self.packed);
+            let filled = self.fill(offset + count(start.len()), size - start.len(), &mut packed, &[]);
+            let found = filled.map(|()| self.unpack(offset, &header, start, &packed));
+            self.packed = packed;
+            found
         } else {
             self.plain(offset, &header, size, start)
         }
@@ -121,25 +156,25 @@ impl<R: Read + Seek> Source<R> {
         Ok(Found::Buffer(buffer, count(size), loss))
     }
 
-    fn packed(&mut self, offset: u64, header: &BufferHeader, size: usize) -> io::Result<Found> {
-        let disk = count(size);
-        let bytes = self.bytes(offset, size)?;
-        let Some((start, packed)) = bytes.split_at_checked(buffer::SIZE) else {
-            return Ok(Found::Bad);
-        };
+    /// Decompresses a buffer. `start` has the bytes of its header, and `packed` those after it.
+    fn unpack(&mut self, offset: u64, header: &BufferHeader, start: &[u8], packed: &[u8]) -> Found {
+        let disk = count(usize::try_from(header.size).unwrap_or(usize::MAX));
         let whole = usize::try_from(header.filled).unwrap_or(usize::MAX);
         let Some(unpacked) = whole.checked_sub(buffer::SIZE).filter(|_| whole <= MAX_BUFFER_SIZE) else {
-            return Ok(Found::Packed(disk, LossReason::BadCompression));
+            return Found::Packed(disk, LossReason::BadCompression);
         };
-        let truncated = bytes.len() < size;
-        let mut out = start.to_vec();
+        let truncated = count(start.len() + packed.len()) < disk;
+        let Spare { bytes: mut out, slots } = self.spare.take().unwrap_or_default();
+        out.clear();
+        out.extend_from_slice(start);
         let end = match decompress::append(self.compression, packed, unpacked, &mut out) {
             Ok(()) => None,
-            Err(reason) if out.len() == buffer::SIZE => return Ok(Found::Packed(disk, reason)),
+            Err(reason) if out.len() == buffer::SIZE => return Found::Packed(disk, reason),
             Err(reason) => Some(if truncated { LossReason::Truncated } else { reason }),
         };
         let there = out.len();
-        let buffer = Buffer::new(header, out, Vec::new());
+        let mut buffer = Buffer::new(header, out, slots);
+        buffer.was_compressed = true;
         // Offsets within a compressed buffer do not exist in the file, so losses are reported at its start.
         let rest = |place: usize| count(whole - place.min(whole));
         let loss = match (end, buffer.bad) {
@@ -147,7 +182,7 @@ impl<R: Read + Seek> Source<R> {
             (None, Some(place)) => Some((offset, rest(place), LossReason::BadRecord)),
             (None, None) => None,
         };
-        Ok(Found::Buffer(buffer, disk, loss))
+        Found::Buffer(buffer, disk, loss)
     }
 }
 

@@ -157,7 +157,7 @@ impl Trace {
     /// Fails if the process that runs the driver is gone or the file cannot be written.
     pub fn write_etl(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
-        let failed = |error: etw_etl::Error| Error::Host(format!("{}: {error}", path.display()));
+        let failed = |error: etw_etl::Error| Error::Host(error.about(path).to_string());
         let place = |error: std::io::Error| Error::Host(error.to_string());
         let file = NewFile::create(path).map_err(place)?;
         let mut writer = etl_writer(file.beside(), path).map_err(failed)?;

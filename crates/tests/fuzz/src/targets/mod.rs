@@ -3,6 +3,7 @@
 //! A target returns for every input, or panics if a guarantee is broken. The documentation of each file lists its
 //! guarantees.
 
+mod compressed;
 mod etl;
 mod guid;
 mod inf;
@@ -22,9 +23,11 @@ mod unwind;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     // Trace files: reader, decoder and all exports.
     ("etl", etl::run),
+    // Compressed buffers: three formats, kept and read again.
+    ("compressed", compressed::run),
     // Records of a running session: events, items, stacks and all exports.
     ("record", record::run),
     // Descriptions of events: manifests, WEVT_TEMPLATE resources, binaries.

@@ -319,8 +319,37 @@ fn schemas() -> Vec<Made> {
     ]
 }
 
-fn all() -> [(&'static str, Vec<Made>); 11] {
+/// The format and the decompressed size of a buffer, and its compressed bytes: literals and overlapping matches. The records are
+/// messages without a header.
+fn buffers() -> Vec<Made> {
+    let record = [16, 0, 1, 0, 0, 0, 0, 0x90];
+    let plain = [&[0x00, 0x80, 0x00, 0x00][..], &record, &record, &[0x38, 0x00]].concat();
+    let chunk = [&[0x00][..], &record, &[0x01], &0x7005_u16.to_le_bytes()].concat();
+    let header = (0xB000 | u16::try_from(chunk.len() - 1).unwrap()).to_le_bytes();
+    vec![
+        ("xpress", [&[3, 19, 0][..], &plain].concat()),
+        ("lznt1", [&[2, 16, 0][..], &header, &chunk].concat()),
+        ("huffman", [&[4, 26, 0][..], &huffman()].concat()),
+    ]
+}
+
+/// The published example of XPRESS with Huffman codes: the alphabet.
+fn huffman() -> Vec<u8> {
+    let mut packed = vec![0; 256];
+    for symbol in 97..=118_u16 {
+        packed[usize::from(symbol / 2)] |= 5 << (4 * (symbol % 2));
+    }
+    for symbol in [119, 120, 121, 122, 256_u16] {
+        packed[usize::from(symbol / 2)] |= 4 << (4 * (symbol % 2));
+    }
+    packed.extend([0xD8, 0x52, 0x3E, 0xD7, 0x94, 0x11, 0x5B, 0xE9, 0x19, 0x5F, 0xF9, 0xD6, 0x7C, 0xDF, 0x8D, 0x04]);
+    packed.extend([0; 4]);
+    packed
+}
+
+fn all() -> [(&'static str, Vec<Made>); 12] {
     [
+        ("compressed", buffers()),
         ("manifest", vec![("everything", MANIFEST.into()), ("resource", described::resource()), ("tmf", TMF.into())]),
         ("schema", schemas()),
         ("record", records()),

@@ -10,15 +10,24 @@ use test_support::images::{built, named};
 
 use super::decode::{MIB, generate, megabytes, middle, ours};
 use super::{Findings, Settings};
-use crate::report::{Cell, Section};
+use crate::report::{Bound, Cell, Goal, Section};
 use crate::stats::median;
 use crate::tools::{cargo, run, timed, worker};
 
 const TEXT: &str = "\
 `etwctl decode` exports a generated file with E2 events: a page for the browser, and a folder of Parquet files. All events are read, but the page \
 contains at most 100,000. `etwctl dataset add` adds the file to a dataset, which is partitioned Parquet. The file with kernel events is that of the \
-decoding above; its events are a quarter as long. MB are those of the `.etl`. One file is read by one thread. The floor is decoding the same E2 events \
-into owned values and dropping them.";
+decoding above; its events are a quarter as long. The file with .NET events has methods, types, allocations, locks, exceptions and stacks. `etwctl top` \
+sums up the processor time. MB are those of the `.etl`, which is not compressed. One file is read by one thread. The floor is decoding the same E2 \
+events into owned values and dropping them.";
+
+/// What is done with a trace: the name of the row, the trace, the arguments, and the MB per second to reach.
+type Row<'a> = (&'static str, &'a Path, &'static [&'static str], Option<f64>);
+
+/// MB of trace per second that one core must add to a dataset.
+const DATASET: f64 = 150.0;
+/// MB of trace per second that one core must sum up: two thirds of what a quiet machine did.
+const TOP: f64 = 100.0;
 
 /// Exports a generated trace.
 ///
@@ -45,36 +54,56 @@ pub fn export(settings: &Settings) -> Result<Findings, String> {
     let etwctl = program(settings);
     let kernel = settings.scratch(&format!("export-kernel-{mib}.etl"));
     worker(&["kernel", &(mib * MIB).to_string(), &kernel.display().to_string()])?;
+    let dotnet = settings.scratch(&format!("export-dotnet-{mib}.etl"));
+    worker(&["dotnet", &(mib * MIB).to_string(), &dotnet.display().to_string()])?;
+    // Fails if an event has no name.
+    ours("name", &dotnet, 1)?;
     let output = settings.scratch("export-output");
-    for (name, trace, arguments) in [
-        ("page", &file, &["decode", "TRACE", "--html", "--output", "OUTPUT"][..]),
-        ("Parquet", &file, &["decode", "TRACE", "--parquet", "OUTPUT"]),
-        ("dataset", &file, &["dataset", "add", "OUTPUT", "TRACE"]),
-        ("dataset, kernel events", &kernel, &["dataset", "add", "OUTPUT", "TRACE"]),
-        ("top by processor time, kernel events", &kernel, &["top", "TRACE", "--by", "cpu"]),
-    ] {
+    let dataset: &[&str] = &["dataset", "add", "OUTPUT", "TRACE"];
+    let rows: [Row<'_>; 6] = [
+        ("page", &file, &["decode", "TRACE", "--html", "--output", "OUTPUT"], None),
+        ("Parquet", &file, &["decode", "TRACE", "--parquet", "OUTPUT"], None),
+        ("dataset", &file, dataset, Some(DATASET)),
+        ("dataset, kernel events", &kernel, dataset, Some(DATASET)),
+        ("dataset, .NET events", &dotnet, dataset, Some(DATASET)),
+        ("top by processor time, kernel events", &kernel, &["top", "TRACE", "--by", "cpu"], Some(TOP)),
+    ];
+    let mut goals = Vec::new();
+    for (name, trace, arguments, limit) in rows {
         let times = etwctl.as_ref().map_err(Clone::clone).and_then(|etwctl| {
             (0..rounds).map(|_| time(etwctl, trace, arguments, &output)).collect::<Result<Vec<f64>, String>>()
         });
         remove(&output);
         #[expect(clippy::cast_precision_loss, reason = "files are far smaller than 2^53 bytes")]
         let bytes = fs::metadata(trace).map_or(0, |about| about.len()) as f64;
-        match times.map(|times| median(&times)) {
-            Ok(seconds) => section.row(
-                vec![
-                    Cell::text(name),
-                    Cell::Number(bytes / 1e6, 1),
-                    Cell::number(seconds, 2),
-                    Cell::number(seconds.map(|seconds| bytes / 1e6 / seconds), 1),
-                ],
+        let seconds = times.as_ref().ok().and_then(|times| median(times));
+        let rate = seconds.map(|seconds| bytes / 1e6 / seconds);
+        match times {
+            Ok(_) => section.row(
+                vec![Cell::text(name), Cell::Number(bytes / 1e6, 1), Cell::number(seconds, 2), Cell::number(rate, 1)],
                 how.clone(),
             ),
             Err(error) => section.skipped(name, &error),
         }
+        goals.extend(limit.map(|limit| goal(name, limit, rate)));
     }
-    remove(&kernel);
-    remove(&file);
-    Ok(Findings { sections: vec![section], goals: Vec::new() })
+    for trace in [&kernel, &dotnet, &file] {
+        remove(trace);
+    }
+    Ok(Findings { sections: vec![section], goals })
+}
+
+/// A goal for one thread that reads one file.
+fn goal(name: &str, limit: f64, measured: Option<f64>) -> Goal {
+    Goal {
+        what: format!("{name}, MB per second"),
+        limit,
+        bound: Bound::AtLeast,
+        measured,
+        everywhere: false,
+        note: String::from("generated file, one thread, whole process"),
+        why: String::from("One thread reads, decodes and encodes the whole file."),
+    }
 }
 
 /// Builds `etwctl` as it is installed.

@@ -57,9 +57,7 @@ pub(super) fn replace(dir: &Path, files: &[(String, Vec<u8>)], is_stopped: &dyn 
             let _ = fs::remove_dir(parent);
         }
     }
-    // The name that the user knows.
-    let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| dir.join(inside));
-    result.map_err(|(path, error)| Problem::access(&named(path), RULE, &error))
+    result.map_err(|(path, error)| Problem::access(&asked(&path, &draft, dir), RULE, &error))
 }
 
 /// Adds files to a folder, or replaces those of the same name. Either all files are written or none.
@@ -94,7 +92,16 @@ pub(crate) fn add(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem
     let _ = fs::remove_dir_all(&draft);
     // After an error, files that could not be restored stay in `old`.
     let _ = if result.is_ok() { fs::remove_dir_all(&old) } else { fs::remove_dir(&old) };
-    result.map_err(|(path, error)| Problem::access(&path, RULE, &error))
+    result.map_err(|(path, error)| Problem::access(&asked(&asked(&path, &draft, dir), &old, dir), RULE, &error))
+}
+
+/// Returns the path that the user knows, for one in a temporary folder.
+fn asked(path: &Path, temporary: &Path, dir: &Path) -> PathBuf {
+    match path.strip_prefix(temporary) {
+        Ok(inside) if inside.as_os_str().is_empty() => dir.to_path_buf(),
+        Ok(inside) => dir.join(inside),
+        Err(_) => path.to_path_buf(),
+    }
 }
 
 /// Writes the files to a new folder. Each gets the mode of the file that it replaces in `previous`.
@@ -217,6 +224,19 @@ mod tests {
         // Nor is a folder left that was made for it.
         assert!(replace(&place.join("new/deep/x64"), &bad).is_err());
         assert_eq!(names(&place), ["x64"]);
+        fs::remove_dir_all(place).unwrap();
+    }
+
+    #[test]
+    fn an_error_names_the_path_that_was_asked_for() {
+        let place = place("asked");
+        fs::write(place.join("file"), "not a folder").unwrap();
+        let file = ("a".to_owned(), vec![]);
+        for (dir, name, asked) in [("file", "a", "file"), ("", "no/folder", "no/folder")] {
+            let problem = add(&place.join(dir), &[(name.to_owned(), vec![]), file.clone()]).unwrap_err();
+            assert_eq!(problem.file, place.join(asked).display().to_string());
+        }
+        assert_eq!(names(&place), ["file"]);
         fs::remove_dir_all(place).unwrap();
     }
 

@@ -82,10 +82,7 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let buffer_size = options.buffer_size;
     let (file, _partial) = new_file(&line.output)?;
     // Errors name the path that the file will have.
-    let named = |error| match error {
-        Error::Io { action, source, .. } => Error::Io { action, path: line.output.clone(), source },
-        other => other,
-    };
+    let named = |error: Error| error.about(&line.output);
     let mut writer = Writer::create(file.beside(), options).map_err(named)?;
     let mut buffers: HashMap<(u16, u16), Buffer> = HashMap::new();
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());

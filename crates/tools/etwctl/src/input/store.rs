@@ -46,7 +46,7 @@ impl Store {
         for provider in manifest.providers.iter().filter(|provider| !provider.events.is_empty()) {
             let dir = dir.join(provider.guid.to_string());
             fs::create_dir_all(&dir).map_err(failed)?;
-            fs::copy(file, dir.join(file.file_name().unwrap_or_default())).map_err(failed)?;
+            copy(file, &dir).map_err(failed)?;
             names.push(provider.name.clone());
         }
         Ok(names)
@@ -72,6 +72,18 @@ impl Store {
         });
         found.clone()
     }
+}
+
+/// Copies a file to a folder. A file with the same name is replaced when the copy is complete.
+fn copy(file: &Path, dir: &Path) -> io::Result<()> {
+    let target = dir.join(file.file_name().unwrap_or_default());
+    let mut beside = target.clone().into_os_string();
+    beside.push(format!(".{}.partial", std::process::id()));
+    let copied = fs::copy(file, &beside).and_then(|_| fs::rename(&beside, target));
+    if copied.is_err() {
+        let _ = fs::remove_file(beside);
+    }
+    copied
 }
 
 impl Schema for Store {

@@ -89,7 +89,7 @@ impl Sink {
             }
             #[cfg(feature = "parquet")]
             Self::Parquet(folder) => {
-                let summary = folder.finish()?;
+                let (summary, _) = folder.finish()?;
                 let lost = match summary.left_out {
                     0 => String::new(),
                     count => {

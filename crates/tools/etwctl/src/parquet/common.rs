@@ -61,7 +61,7 @@ pub(super) struct Identity {
 #[derive(Debug)]
 pub(super) struct Content<'a> {
     pub(super) names: &'a Names,
-    pub(super) message: Option<String>,
+    pub(super) message: Option<&'a str>,
     /// The event's data, if the fields do not represent it exactly.
     pub(super) raw: Option<&'a [u8]>,
 }
@@ -172,7 +172,7 @@ impl Pending {
         } else {
             self.settle_rest([&mut *related, &mut *message, &mut *raw]);
             cost += related.add_text(related_id.map(text).as_deref());
-            cost += message.add_text(content.message.as_deref());
+            cost += message.add_text(content.message);
             cost += raw.add(content.raw.map(|raw| Value::Bytes(raw.into())));
         }
         if event.copy_stack(&mut self.frames) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use etw_etl::{Decoder, EventRef};
 use serde_json::json;
 
-use super::folder::{Folder, Layout};
+use super::folder::{Folder, Layout, cannot_write};
 
 /// The folder of the list of traces. Readers of datasets skip names that start with an underscore.
 const TRACES: &str = "_traces";
@@ -23,7 +23,7 @@ pub(crate) struct Dataset {
     dir: PathBuf,
 }
 
-/// A trace that is being added.
+/// A trace that is being added. Errors name the dataset.
 pub(crate) struct Addition {
     dir: PathBuf,
     id: String,
@@ -35,7 +35,7 @@ pub(crate) struct Addition {
 impl Dataset {
     /// Opens a dataset, or creates it.
     pub(crate) fn open(dir: &Path) -> io::Result<Self> {
-        fs::create_dir_all(dir.join(TRACES))?;
+        fs::create_dir_all(dir.join(TRACES)).map_err(|error| cannot_write(dir, &error))?;
         Ok(Self { dir: dir.to_owned() })
     }
 
@@ -83,16 +83,20 @@ impl Dataset {
     /// Begins to add a trace.
     pub(crate) fn add(&self, id: String, source: &Path, machine: Option<String>) -> io::Result<Addition> {
         let partial = self.dir.join(PARTIAL);
-        fs::create_dir_all(&partial)?;
         // What a run that was killed left of this trace.
-        for entry in fs::read_dir(&partial)?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(&id) {
-                let _ = fs::remove_dir_all(entry.path());
+        let remove_old = || {
+            fs::create_dir_all(&partial)?;
+            for entry in fs::read_dir(&partial)?.flatten() {
+                if entry.file_name().to_string_lossy().starts_with(&id) {
+                    let _ = fs::remove_dir_all(entry.path());
+                }
             }
-        }
-        let own = partial.join(&id);
+            Ok(())
+        };
+        remove_old().map_err(|error| cannot_write(&self.dir, &error))?;
+        let own = partial.join(format!("{id}.{}.partial", std::process::id()));
         let layout = Layout::Partitioned { trace: id.clone(), machine: machine.clone() };
-        let folder = Folder::with_layout(&own, layout)?;
+        let folder = Folder::with_layout(&self.dir, own, layout)?;
         Ok(Addition { dir: self.dir.clone(), id, source: source.display().to_string(), machine, folder })
     }
 }
@@ -105,19 +109,8 @@ impl Addition {
 
     /// Completes the trace. Returns the number of its events, and of those that were left out.
     pub(crate) fn finish(self) -> io::Result<(u64, u64)> {
-        let own = self.dir.join(PARTIAL).join(&self.id);
-        let summary = self.folder.finish()?;
-        let mut files = Vec::new();
-        for file in files_below(&own)? {
-            let relative = file.strip_prefix(&own).map_err(io::Error::other)?.to_owned();
-            let target = self.dir.join(&relative);
-            if let Some(parent) = target.parent() {
-                fs::create_dir_all(parent)?;
-            }
-            fs::rename(&file, &target)?;
-            files.push(relative.to_string_lossy().replace('\\', "/"));
-        }
-        fs::remove_dir_all(&own)?;
+        let (summary, mut files) = self.folder.finish()?;
+        files.sort();
         let entry = json!({
             "schema_version": 1, "trace": self.id, "source": self.source, "machine": self.machine, "events": summary.events,
             "left_out": summary.left_out, "files": files,
@@ -125,8 +118,12 @@ impl Addition {
         // The entry appears with its whole content.
         let list = self.dir.join(TRACES);
         let beside = list.join(format!("{}.partial", self.id));
-        fs::write(&beside, format!("{entry:#}\n"))?;
-        fs::rename(beside, list.join(format!("{}.json", self.id)))?;
+        let written = fs::write(&beside, format!("{entry:#}\n"))
+            .and_then(|()| fs::rename(&beside, list.join(format!("{}.json", self.id))));
+        if let Err(error) = written {
+            let _ = fs::remove_file(&beside);
+            return Err(cannot_write(&self.dir, &error));
+        }
         Ok((summary.events, summary.left_out))
     }
 }
@@ -135,17 +132,4 @@ impl Addition {
 const fn mixed(hash: u64, word: u64) -> u64 {
     let hash = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
     hash ^ hash >> 29
-}
-
-/// The files below a folder, sorted.
-fn files_below(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let (mut found, mut dirs) = (Vec::new(), vec![dir.to_owned()]);
-    while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(dir)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() { dirs.push(entry.path()) } else { found.push(entry.path()) }
-        }
-    }
-    found.sort();
-    Ok(found)
 }

@@ -29,8 +29,14 @@ impl Integer for i64 {
 
 /// The smallest and the largest number. `flip` is the sign bit if the numbers are unsigned, and 0 otherwise.
 pub(super) fn range<T: Integer>(values: &[T], flip: T) -> (Option<T>, Option<T>) {
-    let ordered = || values.iter().map(|value| *value ^ flip);
-    (ordered().min().map(|least| least ^ flip), ordered().max().map(|most| most ^ flip))
+    let Some(first) = values.first().map(|value| *value ^ flip) else { return (None, None) };
+    let (mut least, mut most) = (first, first);
+    for value in values {
+        let value = *value ^ flip;
+        least = if value < least { value } else { least };
+        most = if value > most { value } else { most };
+    }
+    (Some(least ^ flip), Some(most ^ flip))
 }
 
 /// Appends numbers.

@@ -19,7 +19,7 @@ use super::flat::add_list;
 use super::kind::{Kind, Value};
 use super::rows::Rows;
 
-/// A file that is being written. It is open only while one of these functions writes to it.
+/// A file that is being written. It is open only while rows are written to it.
 pub(super) struct Table {
     pub(super) shapes: Vec<Shape>,
     identity: Identity,
@@ -68,8 +68,7 @@ impl Table {
         }
         let schema = columns.iter().map(Column::schema).collect::<Result<_>>()?;
         let schema = Arc::new(Type::group_type_builder("event").with_fields(schema).build()?);
-        let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties()))?;
-        writer.inner_mut().close();
+        let writer = SerializedFileWriter::new(Append::new(path), schema, Arc::new(properties()))?;
         let descriptions = writer.schema_descr().columns().to_vec();
         let constants = constants.iter().map(|(_, text)| text.clone()).collect();
         let (pending, fixed) = (Pending::default(), Rows::default());
@@ -128,8 +127,14 @@ impl Table {
         }
     }
 
-    /// Writes the buffered rows.
+    /// Writes the buffered rows to the file.
     pub(super) fn flush(&mut self) -> Result<()> {
+        self.end_group()?;
+        Ok(self.writer.inner_mut().save()?)
+    }
+
+    /// Makes a row group of the buffered rows.
+    fn end_group(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
         }
@@ -145,7 +150,6 @@ impl Table {
             column.write(&mut group, description)?;
         }
         group.close()?;
-        self.writer.inner_mut().close();
         self.rows = 0;
         self.held = 0;
         Ok(())
@@ -153,8 +157,8 @@ impl Table {
 
     /// Completes the file.
     pub(super) fn finish(mut self) -> Result<()> {
-        self.flush()?;
-        self.writer.close().map(drop)
+        self.end_group()?;
+        Ok(self.writer.into_inner()?.save()?)
     }
 }
 

@@ -57,7 +57,8 @@ impl<'f, 'a> Fitting<'f, 'a> {
     pub(super) fn like_others(flat: &'f Flat<'_, 'a>, shapes: &[Shape]) -> Option<Self> {
         // The type of an empty array is not certain.
         let is_empty = |value| matches!(value, FlatValue::Many(elements) if elements.is_empty());
-        let fits = flat.field_count() == shapes.len() && !flat.fields().any(|(_, value)| is_empty(value));
+        let fits = flat.field_count() == shapes.len()
+            && !(shapes.iter().any(|shape| shape.is_list) && flat.fields().any(|(_, value)| is_empty(value)));
         fits.then_some(Self { flat, shown: Vec::new(), is_exact: true })
     }
 

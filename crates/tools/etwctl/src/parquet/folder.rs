@@ -8,6 +8,7 @@ use std::{fs, io};
 
 use command_line::Partial;
 use etw_etl::{Decoded, Decoder, EventRef, Flat};
+use parquet::errors::ParquetError;
 
 use super::common::{Content, Identity};
 use super::fields::{Shape, cell, shape, visit};
@@ -39,12 +40,13 @@ struct Key {
     shapes: Vec<Shape>,
 }
 
-/// How the files of a folder are named.
+/// Where the files of a folder go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// `Provider.Event.parquet`.
+    /// `Provider.Event.parquet`. The folder gets its name when it is complete.
     Flat,
-    /// `provider_key=Provider/event_key=Event/day=2026-11-17/TRACE.parquet`, with columns for the trace and its machine.
+    /// `provider_key=Provider/event_key=Event/day=2026-11-17/TRACE.parquet`, with columns for the trace and its machine. The files
+    /// are moved to a folder that other traces are in.
     Partitioned { trace: String, machine: Option<String> },
 }
 
@@ -68,11 +70,13 @@ pub(crate) struct Summary {
     pub(crate) left_out: u64,
 }
 
-/// A folder that is being written. It gets its name when it is complete; until then, its files are in a temporary folder next to
-/// it.
+/// A folder that is being written. Until it is complete, its files are in a temporary folder.
 pub(crate) struct Folder {
+    /// The folder that the files will be in. Errors name it.
     path: PathBuf,
     beside: PathBuf,
+    /// The path of each table's file in the folder.
+    files: Vec<String>,
     _partial: Partial,
     layout: Layout,
     constants: Vec<(&'static str, Option<String>)>,
@@ -82,8 +86,9 @@ pub(crate) struct Folder {
     /// How often each file name was used, ignoring case.
     names: HashMap<String, usize>,
     held: usize,
-    /// The memory for a text.
+    /// The memory for a text, and for a message.
     letters: Vec<u8>,
+    message: String,
     summary: Summary,
 }
 
@@ -100,13 +105,7 @@ impl Folder {
     ///
     /// Fails if the path exists and is not an empty folder, or if the temporary folder next to it cannot be created.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        Self::with_layout(path, Layout::Flat)
-    }
-
-    /// Starts a folder with this layout.
-    pub(super) fn with_layout(path: &Path, layout: Layout) -> io::Result<Self> {
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
+        let named = |error: io::Error| cannot_write(path, &error);
         match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
             Ok(true) => {}
             Ok(false) => return Err(named(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"))),
@@ -116,12 +115,18 @@ impl Folder {
         let name = path.file_name().ok_or_else(|| named(io::Error::other("this is not the name of a folder")))?;
         let mut beside = name.to_owned();
         beside.push(format!(".{}.partial", std::process::id()));
-        let beside = path.with_file_name(beside);
-        let ((), partial) = Partial::create(|| fs::create_dir(&beside), |()| Some(beside.clone())).map_err(named)?;
+        Self::with_layout(path, path.with_file_name(beside), Layout::Flat)
+    }
+
+    /// Starts a folder with this layout and this temporary folder.
+    pub(super) fn with_layout(path: &Path, beside: PathBuf, layout: Layout) -> io::Result<Self> {
+        let created = Partial::create(|| fs::create_dir(&beside), |()| Some(beside.clone()));
+        let ((), partial) = created.map_err(|error| cannot_write(path, &error))?;
         Ok(Self {
             path: path.to_owned(),
             _partial: partial,
             beside,
+            files: Vec::new(),
             constants: layout.constants(),
             layout,
             tables: HashMap::new(),
@@ -130,6 +135,7 @@ impl Folder {
             names: HashMap::new(),
             held: 0,
             letters: Vec::new(),
+            message: String::new(),
             summary: Summary::default(),
         })
     }
@@ -168,9 +174,11 @@ impl Folder {
         let Some(known) = self.known.get_mut(place) else { return Ok(false) };
         let number = known.table;
         let Some(table) = self.open.get_mut(number) else { return Ok(false) };
+        let has_message = flat.write_message(&mut self.message);
+        let message = has_message.then_some(self.message.as_str());
         let content = |is_exact: bool| Content {
             names: flat.names,
-            message: flat.message(),
+            message,
             raw: (!flat.is_whole || !is_exact).then(|| event.payload()),
         };
         if let (Fields::Fixed(places), Some(fixed)) = (&known.fields, flat.fixed()) {
@@ -217,7 +225,8 @@ impl Folder {
         });
         let raw = decoded.raw.as_deref().or_else(|| (!is_exact).then(|| event.payload()));
         self.held -= table.held;
-        let content = Content { names: &decoded.names, message: decoded.message(), raw };
+        let message = decoded.message();
+        let content = Content { names: &decoded.names, message: message.as_deref(), raw };
         table.add(event, &content, |columns| {
             let cells = columns.iter_mut().zip(cells);
             cells
@@ -235,14 +244,14 @@ impl Folder {
         let Some(table) = self.open.get_mut(number) else { return Ok(()) };
         self.summary.events += 1;
         if table.held >= GROUP {
-            table.flush().map_err(|error| failed(&self.beside, &error))?;
+            table.flush().map_err(|error| failed(&self.path, &error))?;
         }
         self.held += table.held;
         if self.held >= MEMORY
             && let Some(largest) = self.open.iter_mut().max_by_key(|table| table.held)
         {
             self.held -= largest.held;
-            largest.flush().map_err(|error| failed(&self.beside, &error))?;
+            largest.flush().map_err(|error| failed(&self.path, &error))?;
         }
         Ok(())
     }
@@ -274,10 +283,12 @@ impl Folder {
                 return Ok(None);
             }
             Entry::Vacant(entry) => {
-                let path = self.beside.join(file_name(&mut self.names, &self.layout, event, decoded));
-                if let Some(parent) = path.parent() {
-                    fs::create_dir_all(parent)?;
-                }
+                let file = file_name(&mut self.names, &self.layout, event, decoded);
+                let path = self.beside.join(match self.layout {
+                    Layout::Flat => file.clone(),
+                    Layout::Partitioned { .. } => format!("{count}.partial"),
+                });
+                self.files.push(file);
                 let Key { provider, event, shapes, .. } = entry.key();
                 let identity = Identity {
                     provider: provider.clone(),
@@ -288,30 +299,51 @@ impl Folder {
                     version: heading.version,
                 };
                 let table = Table::create(&path, identity, shapes.clone(), &self.constants)
-                    .map_err(|error| failed(&path, &error))?;
+                    .map_err(|error| failed(&self.path, &error))?;
                 self.open.push(table);
                 *entry.insert(count)
             }
         }))
     }
 
-    /// Completes all files and gives the folder its name.
+    /// Completes all files and gives the folder its name, or moves the files to it. Returns the paths of the files in the folder.
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be completed, or if the folder's name has been taken in the meantime.
-    pub(crate) fn finish(mut self) -> io::Result<Summary> {
+    /// Fails if a file cannot be completed, or if the folder's name has been taken in the meantime. The files are then removed.
+    pub(crate) fn finish(mut self) -> io::Result<(Summary, Vec<String>)> {
         for table in std::mem::take(&mut self.open) {
-            table.finish().map_err(|error| failed(&self.beside, &error))?;
+            table.finish().map_err(|error| failed(&self.path, &error))?;
         }
-        let named =
-            |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", self.path.display()));
+        let is_complete = match self.layout {
+            Layout::Flat => self.rename(),
+            Layout::Partitioned { .. } => self.move_files(),
+        };
+        is_complete.map_err(|error| cannot_write(&self.path, &error))?;
+        let files = std::mem::take(&mut self.files);
+        Ok((Summary { files: files.len(), ..self.summary }, files))
+    }
+
+    fn rename(&self) -> io::Result<()> {
         match fs::remove_dir(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(named(error)),
-            _ => {}
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::rename(&self.beside, &self.path),
         }
-        fs::rename(&self.beside, &self.path).map_err(named)?;
-        Ok(Summary { files: self.tables.len(), ..self.summary })
+    }
+
+    fn move_files(&self) -> io::Result<()> {
+        let place = |(number, file): (usize, &String)| {
+            let target = self.path.join(file);
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::rename(self.beside.join(format!("{number}.partial")), target)
+        };
+        let placed = self.files.iter().enumerate().try_for_each(place);
+        if placed.is_err() {
+            self.files.iter().for_each(|file| drop(fs::remove_file(self.path.join(file))));
+        }
+        placed
     }
 }
 
@@ -323,8 +355,18 @@ impl Drop for Folder {
     }
 }
 
-fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {
-    io::Error::other(format!("cannot write {}: {error}", path.display()))
+fn failed(path: &Path, error: &ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(source) => match source.downcast_ref::<io::Error>() {
+            Some(error) => cannot_write(path, error),
+            None => cannot_write(path, &io::Error::other(source.to_string())),
+        },
+        error => cannot_write(path, &io::Error::other(error.to_string())),
+    }
+}
+
+pub(super) fn cannot_write(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
 }
 
 /// Returns the path of a new file in the folder, with a number if that name is taken.

@@ -119,6 +119,54 @@ fn a_full_disk_has_exit_code_2() {
     assert!(run.err.contains("DISK_FULL"), "{}", run.err);
 }
 
+/// The commands that write a file or a folder `OUT` from a trace `IN`.
+#[cfg(unix)]
+const OUTPUTS: [&str; 9] = [
+    "decode IN --json --output OUT",
+    "decode IN --csv --output OUT",
+    "decode IN --html --output OUT",
+    "decode IN --chrome --output OUT",
+    "decode IN --pcapng --output OUT",
+    "trim IN --output OUT",
+    "export IN --otlp OUT",
+    "decode IN --parquet OUT",
+    "dataset add OUT IN",
+];
+
+/// Until an output is complete, it has a temporary name. An error names what the user asked for.
+#[cfg(unix)]
+#[test]
+fn an_error_of_an_output_names_what_was_asked_for() {
+    use std::fs;
+
+    use common::etwctl_limited;
+
+    let trace = common::demo_trace("asked.etl");
+    let folder = common::scratch("asked");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("file"), "").unwrap();
+    let has_parquet =
+        |line: &&&str| cfg!(feature = "parquet") || !line.contains("parquet") && !line.contains("dataset");
+    for line in OUTPUTS.iter().filter(has_parquet) {
+        let line = |out: &str| {
+            line.replace("IN", &trace.display().to_string()).replace("OUT", &folder.join(out).display().to_string())
+        };
+        // A disk without any space, and a folder that is none.
+        for (run, out) in [(etwctl_limited(&line("out"), 0), "out"), (etwctl(&line("file/out")), "file/out")] {
+            assert_eq!(run.code, 2, "{}: {}", line(out), run.err);
+            let named = format!("cannot write {}: ", folder.join(out).display());
+            assert!(run.err.contains(&named) && !run.err.contains("partial"), "{}: {}", line(out), run.err);
+        }
+        // A dataset keeps its list of traces, which is empty.
+        let _ = fs::remove_dir(folder.join("out/_traces"));
+        let _ = fs::remove_dir(folder.join("out"));
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["file"], "{}", line("out"));
+    }
+    fs::remove_dir_all(folder).unwrap();
+    fs::remove_file(trace).unwrap();
+}
+
 /// A manifest with one event, which is enough to be read.
 #[cfg(unix)]
 const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation>

@@ -253,7 +253,7 @@ fn a_dataset_has_each_trace_once_and_an_interrupted_one_not_at_all() {
     ten_questions(&out);
 }
 
-/// Asks the dataset the same ten questions with `DuckDB`, pyarrow and Apache Spark.
+/// Asks the dataset the same ten questions with `DuckDB`, Polars, pyarrow and Apache Spark.
 fn ten_questions(dataset: &Path) {
     let wanted = serde_json::json!({
         "traces": [[2, 1]],
@@ -272,7 +272,8 @@ fn ten_questions(dataset: &Path) {
     // The others are large, so the test uses them only where they are: in the Python of this variable, or in the user's.
     let own = std::env::var_os("ETWCTL_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
     let has = |module: &str| run(Command::new(&own).args(["-c", &format!("import {module}")])).map(|_| own.clone());
-    for (name, python) in [("duckdb", installed), ("pyarrow", has("pyarrow")), ("spark", has("pyspark"))] {
+    let others = [("pyarrow", has("pyarrow")), ("polars", has("polars")), ("spark", has("pyspark"))];
+    for (name, python) in [("duckdb", installed)].into_iter().chain(others) {
         let python = match python {
             Ok(python) => python,
             Err(reason) => {

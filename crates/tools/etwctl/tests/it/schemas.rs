@@ -157,6 +157,19 @@ fn the_store_of_manifests_is_used_by_every_command() {
     assert!(text(&run(&["decode", file]).stdout).contains("Test-Provider/Copy Size=512"));
     let listed = run(&["schemas", "list", "--json"]);
     assert!(text(&listed.stdout).contains("\"provider\":\"Test-Provider\""), "{}", text(&listed.stdout));
+    // A disk without space keeps the copy that is there.
+    #[cfg(unix)]
+    {
+        let mut full = Command::new("sh");
+        full.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" schemas add \"$1\"", env!("CARGO_BIN_EXE_etwctl")]);
+        let full = full.arg(manifests.join("a.man")).env("ETWCTL_SCHEMAS", &store).output().unwrap();
+        let error = text(&full.stderr);
+        assert!(
+            full.status.code() == Some(2) && error.contains("cannot add ") && !error.contains("partial"),
+            "{error}"
+        );
+        assert!(text(&run(&["stats", file]).stdout).contains("named_percent     100.0"));
+    }
     let missing = run(&["schemas", "add", "no-such.man"]);
     assert_eq!(missing.status.code(), Some(2), "{}", text(&missing.stderr));
     fs::remove_dir_all(folder).unwrap();

@@ -44,6 +44,7 @@ calls, kmdf, host, matrix, devices, fuzz, build (kit and second build), setup
     flags: &[
         Flag { name: "--quick", summary: "fewer repetitions, long parts omitted: some minutes" },
         Flag { name: CHECK, summary: "fails if instructions, bytes or panics miss a goal" },
+        Flag { name: "--check-all", summary: "fails if any goal is missed, also a time or a rate" },
         Flag { name: "--write-docs", summary: "writes docs/performance.md" },
         Flag { name: "--only PARTS", summary: "measures only these parts, for example: host,matrix" },
         Flag { name: "--traces FOLDER", summary: "also decodes the recorded traces in this folder" },

@@ -6,6 +6,7 @@ use etw_types::{HResult, InType, NtStatus, OutType, Win32Error};
 
 use super::scalar::Scalar;
 use super::time;
+use crate::digits;
 
 /// Formats an integer of an integer encoding. `bits` is the value, sign-extended if the encoding is signed.
 pub(super) fn show(in_type: InType, out_type: OutType, bits: u64) -> Scalar {
@@ -63,24 +64,9 @@ fn decimal(in_type: InType, bits: u64, width: usize) -> Scalar {
     Scalar::Integer(if is_signed(in_type) { signed(bits, width).into() } else { bits.into() })
 }
 
-/// Does not use `std::fmt`, for speed: most values of kernel events are addresses.
 fn hexadecimal(bits: u64) -> Scalar {
-    let mut text = [0; 18];
-    let mut start = text.len();
-    let mut left = bits;
-    for place in text.iter_mut().rev() {
-        let [digit, ..] = (left & 0xF).to_le_bytes();
-        *place = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
-        start -= 1;
-        left >>= 4;
-        if left == 0 {
-            break;
-        }
-    }
-    let digits = text.get(start..).and_then(|digits| str::from_utf8(digits).ok()).unwrap_or_default();
-    let mut word = String::with_capacity(2 + digits.len());
-    word.push_str("0x");
-    word.push_str(digits);
+    let mut word = String::with_capacity(18);
+    digits::hexadecimal(&mut word, bits);
     Scalar::Word(word)
 }
 

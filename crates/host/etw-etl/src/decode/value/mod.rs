@@ -7,7 +7,7 @@ pub(super) mod escape;
 mod integer;
 mod network;
 mod scalar;
-mod text;
+pub(super) mod text;
 mod time;
 
 use etw_types::tracelogging::Value;

@@ -16,7 +16,11 @@ pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged>
         let end = input.at + size;
         let body = packed.get(input.at..end).ok_or(Damaged)?;
         if header & 0x8000 == 0 {
-            body.iter().try_for_each(|byte| out.literal(*byte))?;
+            let mut stored = Input::new(body);
+            out.literals(&mut stored, body.len())?;
+            if stored.at < body.len() {
+                return Err(Damaged);
+            }
         } else {
             chunk(body, out)?;
         }

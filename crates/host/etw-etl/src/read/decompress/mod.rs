@@ -8,7 +8,7 @@ mod streams;
 mod xpress;
 
 use super::report::LossReason;
-use streams::Output;
+use streams::{MARGIN, Output};
 
 /// `COMPRESSION_FORMAT_LZNT1`.
 const LZNT1: u16 = 2;
@@ -24,15 +24,20 @@ pub(crate) fn append(format: u16, packed: &[u8], size: usize, out: &mut Vec<u8>)
     if size > packed.len().saturating_mul(MAX_RATIO) {
         return Err(LossReason::BadCompression);
     }
-    let mut output = Output { start: out.len(), end: out.len() + size, bytes: out };
-    let result = match format {
-        LZNT1 => lznt1::unpack(packed, &mut output),
-        XPRESS => xpress::unpack(packed, &mut output),
-        XPRESS_HUFF => huffman::unpack(packed, &mut output),
+    let unpack = match format {
+        LZNT1 => lznt1::unpack,
+        XPRESS => xpress::unpack,
+        XPRESS_HUFF => huffman::unpack,
         _ => return Err(LossReason::UnknownCompression(format)),
     };
+    let start = out.len();
+    out.resize(start + size + MARGIN, 0);
+    let mut output = Output::new(out.get_mut(start..).unwrap_or_default());
+    let result = unpack(packed, &mut output);
+    let (length, is_full) = (output.len(), output.is_full());
+    out.truncate(start + length);
     match result {
-        Ok(()) if output.is_full() => Ok(()),
+        Ok(()) if is_full => Ok(()),
         _ => Err(LossReason::BadCompression),
     }
 }

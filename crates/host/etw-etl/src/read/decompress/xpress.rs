@@ -4,27 +4,30 @@ use super::streams::{Damaged, Input, Output};
 
 pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged> {
     let mut input = Input::new(packed);
-    let mut flags = 0_u32;
-    let mut flags_left = 0;
     let mut half = None;
     while !out.is_full() {
-        if flags_left == 0 {
-            flags = input.dword()?;
-            flags_left = 32;
-        }
-        flags_left -= 1;
-        if flags >> flags_left & 1 == 0 {
-            out.literal(input.byte()?)?;
-        } else {
-            let token = input.word()?;
-            let length = length(token & 7, &mut input, &mut half)?;
-            out.copy(usize::from(token >> 3) + 1, length)?;
+        let mut flags = input.dword()?;
+        let mut flags_left = u32::BITS;
+        while flags_left > 0 && !out.is_full() {
+            // The highest flag is the first one; a zero is a literal.
+            let literals = flags.leading_zeros().min(flags_left);
+            if literals > 0 {
+                out.literals(&mut input, usize::try_from(literals).map_err(|_| Damaged)?)?;
+            } else {
+                let token = input.word()?;
+                let length = length(token & 7, &mut input, &mut half)?;
+                out.copy(usize::from(token >> 3) + 1, length)?;
+            }
+            let done = literals.max(1);
+            flags = flags.checked_shl(done).unwrap_or_default();
+            flags_left -= done;
         }
     }
     Ok(())
 }
 
 /// Decodes the length of a match. Two long matches share a byte of 4-bit lengths; `half` holds the upper half until it is used.
+#[inline]
 fn length(short: u16, input: &mut Input<'_>, half: &mut Option<u8>) -> Result<usize, Damaged> {
     let mut length = usize::from(short);
     if length == 7 {

@@ -1,11 +1,14 @@
-//! Formats numbers and ids without `std::fmt`, for speed: an export writes a dozen of them for every event.
+//! Formats numbers and ids without `std::fmt`, for speed: an export or a message has a dozen of them in every event.
 
 use etw_types::Guid;
 
 use crate::time::FileTime;
 
 /// Appends a number in decimal digits.
-pub(super) fn decimal(out: &mut String, mut number: u64) {
+pub(crate) fn decimal(out: &mut String, mut number: u64) {
+    if number < 10 {
+        return out.push(char::from(digit(number)));
+    }
     let mut digits = [b'0'; 20];
     let mut used = 0;
     for place in digits.iter_mut().rev() {
@@ -30,16 +33,22 @@ fn padded(out: &mut String, mut number: u64, width: usize) {
 }
 
 /// Appends a number in hexadecimal with a `0x` prefix.
-pub(super) fn hexadecimal(out: &mut String, number: u64) {
-    out.push_str("0x");
-    let width = (64 - number.leading_zeros()).div_ceil(4).max(1);
-    for place in (0..width).rev() {
-        out.push(hex(number >> (4 * place)));
+pub(crate) fn hexadecimal(out: &mut String, number: u64) {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let mut text = [b'0'; 16];
+    let (mut left, start) = (number, 15 - (number | 1).ilog2() / 4);
+    // Always all digits: a loop of constant length is faster.
+    for place in text.iter_mut().rev() {
+        let [low, ..] = left.to_le_bytes();
+        *place = DIGITS.get(usize::from(low & 0xF)).copied().unwrap_or_default();
+        left >>= 4;
     }
+    out.push_str("0x");
+    append(out, text.get(usize::try_from(start).unwrap_or_default()..).unwrap_or_default());
 }
 
 /// Appends a GUID in the format of its [`Guid`] `Display` implementation.
-pub(super) fn guid(out: &mut String, guid: &Guid) {
+pub(crate) fn guid(out: &mut String, guid: &Guid) {
     for (index, byte) in guid.to_bytes_be().into_iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
             out.push('-');
@@ -50,7 +59,7 @@ pub(super) fn guid(out: &mut String, guid: &Guid) {
 }
 
 /// Appends a time in the format of its [`FileTime`] `Display` implementation.
-pub(super) fn time(out: &mut String, time: FileTime) {
+pub(crate) fn time(out: &mut String, time: FileTime) {
     let Some(parts) = time.parts() else {
         out.push_str(&time.to_string());
         return;
