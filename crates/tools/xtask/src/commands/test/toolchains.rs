@@ -114,7 +114,9 @@ fn newest(context: &Context) -> Result<Outcome, Error> {
     // Machines of CI services have little space, and nobody continues there.
     if env::var_os("CI").is_some() {
         // Space that could not be freed may not be needed.
-        LEFT_BEHIND.iter().for_each(|dir| drop(fs::remove_dir_all(context.path(dir))));
+        for dir in LEFT_BEHIND {
+            let _ = fs::remove_dir_all(context.path(dir));
+        }
     }
     let variables = toolchain.to_env(&toolchain.ensure_driver_targets(context));
     let cargo = variables.into_iter().fold(toolchain.host_cargo(context), |tool, (key, value)| {
