@@ -6,6 +6,7 @@ mod lookaside;
 mod pages;
 pub(crate) mod paging;
 mod routines;
+mod sheets;
 
 pub(crate) use blocks::{Pool, unwritten};
 pub(crate) use kind::{Kind, PAGE_EXECUTE};
