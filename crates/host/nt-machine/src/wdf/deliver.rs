@@ -14,6 +14,7 @@ use super::state::{Ended, Past, with};
 use super::{Handle, idle, life, object, sync};
 use crate::cpu::thread;
 use crate::kernel::io::request as packets;
+use crate::kernel::pool::together;
 use crate::kernel::{RequestKind, call_back, kernel, submit as submit_work};
 use crate::layout::IRP;
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
@@ -286,15 +287,20 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         }
     });
     kernel().scheduler.request_ended(handle.as_int());
-    life::delete(handle);
+    let object = life::take(handle);
     update(handle, |request| request.is_completed = true);
     // Only now: the request's cleanup callback may still use the buffers.
-    for list in lists {
-        free_list(list, received);
-    }
-    if let Some(buffers) = buffers {
-        buffers.free(received);
-    }
+    together(|| {
+        if let Some(object) = object {
+            life::free(&object);
+        }
+        for list in lists {
+            free_list(list, received);
+        }
+        if let Some(buffers) = buffers {
+            buffers.free(received);
+        }
+    });
     if let Some(irp) = irp.non_null() {
         complete_irp(irp, status, information);
     }

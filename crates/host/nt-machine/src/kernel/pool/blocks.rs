@@ -10,7 +10,7 @@ use etw_types::NtStatus;
 
 use super::kind::Kind;
 use super::pages::Pages;
-use super::paging;
+use super::{paging, together};
 use crate::cpu::thread;
 use crate::exception::changing;
 use crate::image::Leaving;
@@ -266,9 +266,16 @@ impl Pool {
     }
 
     fn withdraw_pages(&mut self, start: u64, size: u64, of_host: bool) {
-        self.pages.close(&mut [(start, size)]);
+        if !together::hold(start, size) {
+            self.pages.close(&mut [(start, size)]);
+        }
         changing::withdrawn(start, size);
         *(if of_host { &mut self.host } else { &mut self.used }) -= size;
+    }
+
+    /// Makes pages of allocations that have ended inaccessible.
+    pub(super) fn close(&mut self, ranges: &mut [(u64, u64)]) {
+        self.pages.close(ranges);
     }
 
     /// Allocates zeroed memory for an object of the host. It is not counted as a leak. Returns 0 if there is no memory.
