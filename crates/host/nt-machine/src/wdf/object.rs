@@ -42,6 +42,7 @@ pub(super) fn create_with(
     }
     let is_of_package = attributes.parent.is_null() && data.is_of_package();
     let (data, is_adopted) = (Box::new(data), attributes.parent.is_null() && parent.is_none());
+    let farewell = Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy };
     let accumulates = is_adopted && thread::callback() != Some("DriverEntry");
     with(|framework| {
         let parent = attributes.parent.non_null().or(parent).unwrap_or_else(|| framework.driver());
@@ -51,7 +52,7 @@ pub(super) fn create_with(
             data,
             parent,
             children: Vec::new(),
-            farewells: vec![Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy }],
+            farewells: [farewell].into_iter().filter(Farewell::is_set).collect(),
             level: attributes.level,
             scope: attributes.scope,
             contexts: memory.into_iter().collect(),
