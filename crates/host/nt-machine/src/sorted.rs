@@ -69,10 +69,6 @@ impl<K, V> SortedMap<K, V> {
     pub(crate) fn extract_if(&mut self, mut is_taken: impl FnMut(&K, &mut V) -> bool) -> impl Iterator<Item = (K, V)> {
         self.entries.extract_if(.., move |(key, value)| is_taken(key, value))
     }
-
-    pub(crate) fn pop_first(&mut self) -> Option<(K, V)> {
-        (!self.entries.is_empty()).then(|| self.entries.remove(0))
-    }
 }
 
 impl<K: Ord, V> SortedMap<K, V> {
@@ -301,7 +297,6 @@ mod tests {
                     *theirs.entry(key).or_default() += n;
                 }
                 5 => assert_eq!(ours.get(&key), theirs.get(&key)),
-                _ if n % 4 == 0 => assert_eq!(ours.pop_first(), theirs.pop_first()),
                 _ => {
                     let taken = |_: &u32, value: &mut usize| *value % 3 == 0;
                     let theirs: Vec<_> = theirs.extract_if(key.., taken).collect();
