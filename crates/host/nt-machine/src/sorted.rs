@@ -120,6 +120,7 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// Returns the value of a key, and inserts one first if the key has none.
+    #[expect(clippy::indexing_slicing, reason = "the index is that of an entry that was found or inserted")]
     pub(crate) fn get_or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         let index = match self.find(&key) {
             Ok(index) => index,

@@ -101,16 +101,16 @@ fn transfer_method(device: Object) -> Result<u32, Fault> {
 
 /// Waits until a request is completed, and frees its buffers.
 pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
-    let end = client::wait(sent.packet)?;
-    let answer = sent.buffers.answer(end, sent.room)?;
+    let Sent { packet, buffers, room } = sent;
+    let answer = buffers.answer(client::wait(packet)?, room)?;
     together(|| {
-        client::free(sent.packet);
-        sent.buffers.free();
+        client::free(packet);
+        buffers.free();
     });
     // The client gets what an earlier owner of the memory left there.
-    if let Some(length) = unwritten(&answer.output).filter(|_| sent.buffers.is_unwritten) {
+    if let Some(length) = unwritten(&answer.output).filter(|_| buffers.is_unwritten) {
         let what = format_args!("returns {length} bytes of memory to the client that the driver has not initialized");
-        sent.packet.find(Rule::RequestMisuse, what);
+        packet.find(Rule::RequestMisuse, what);
     }
     Ok(answer)
 }

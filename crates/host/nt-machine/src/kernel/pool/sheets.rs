@@ -98,7 +98,9 @@ impl Sheets {
             protect(start, size, Protection::None);
         }
         if let Some(busy) = self.banks.get_mut(bank) {
-            slots.iter().for_each(|(slot, _)| *busy &= !(1 << ((slot - sheet) / STRIDE)));
+            for (slot, _) in slots {
+                *busy &= !(1 << ((slot - sheet) / STRIDE));
+            }
         }
     }
 
