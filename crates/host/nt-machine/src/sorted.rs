@@ -299,7 +299,7 @@ mod tests {
                 }
                 5 => assert_eq!(ours.get(&key), theirs.get(&key)),
                 _ => {
-                    let taken = |_: &u32, value: &mut usize| *value % 3 == 0;
+                    let taken = |_: &u32, value: &mut usize| value.is_multiple_of(3);
                     let theirs: Vec<_> = theirs.extract_if(key.., taken).collect();
                     assert_eq!(
                         ours.extract_if(|other, value| *other >= key && taken(other, value)).collect::<Vec<_>>(),

@@ -127,7 +127,9 @@ pub(super) mod tests {
         }
         // Each has its own memory.
         let place = |start: u64| GuestPtr::<u64>::new(start);
-        open.iter().for_each(|(start, _)| place(*start).write(*start).expect("memory"));
+        for (start, _) in &open {
+            place(*start).write(*start).expect("memory");
+        }
         // Some of them stay until all others have gone.
         let (stay, leave): (Vec<_>, Vec<_>) = (0_u32..).zip(open).partition(|(index, _)| index % 5 == 0);
         let close = |pages: &mut Pages, allocations: &[(u32, (u64, u64))]| {
