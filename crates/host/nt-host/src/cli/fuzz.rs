@@ -66,12 +66,24 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     if let Some(reason) = screen.failure {
         return Err((USAGE, reason));
     }
-    Ok(match harvest.bugs.iter().any(|bug| bug.finding.rule != Rule::Host) {
-        _ if interrupt::was_interrupted() => INTERRUPTED,
+    Ok(if interrupt::was_interrupted() { INTERRUPTED } else { exit_code(&harvest.bugs) })
+}
+
+/// Returns the exit code for mistakes. A defect of the host says nothing about the driver.
+fn exit_code(bugs: &[Bug]) -> u8 {
+    match bugs.iter().any(|bug| bug.finding.rule != Rule::Host) {
         true => FINDINGS,
-        false if !harvest.bugs.is_empty() => INCOMPLETE,
+        false if !bugs.is_empty() => INCOMPLETE,
         false => SUCCESS,
-    })
+    }
+}
+
+/// Returns what is printed about a mistake, with the command that reproduces it and its folder.
+fn described(bug: &Bug, command: &str, dir: &Path) -> String {
+    let whose = if bug.finding.rule == Rule::Host { "a defect of nt-host: " } else { "" };
+    let chance = if bug.is_reproduced { "" } else { " (not reproduced)" };
+    let finding = bug.finding.to_string();
+    format!("{whose}{}{chance}\n  {}\n  {}\n", escaped(&finding), escaped(command), shown(dir))
 }
 
 /// Returns the exit code and the reason of a session that did not begin.
@@ -154,10 +166,7 @@ impl Watcher for Screen {
         self.clear();
         match self.dirs.add_bug(bug) {
             Ok((dir, command)) if !self.json => {
-                let whose = if bug.finding.rule == Rule::Host { "a defect of nt-host: " } else { "" };
-                let chance = if bug.is_reproduced { "" } else { " (not reproduced)" };
-                let finding = bug.finding.to_string();
-                print(&format!("{whose}{}{chance}\n  {}\n  {}\n", escaped(&finding), escaped(&command), shown(&dir)));
+                print(&described(bug, &command, &dir));
             }
             Ok(_) => {}
             Err(reason) => drop(self.failure.get_or_insert(reason)),
@@ -173,5 +182,45 @@ impl Watcher for Screen {
             let _ = std::io::stderr().flush();
         }
         self.failure.is_none() && !interrupt::was_interrupted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use command_line::exit::{FINDINGS, INCOMPLETE, SUCCESS};
+
+    use super::{described, exit_code};
+    use crate::{Bug, Finding, Input, Rule};
+
+    fn bug(rule: Rule) -> Bug {
+        let finding = Finding {
+            rule,
+            microsoft: Vec::new(),
+            image: None,
+            routine: None,
+            place: None,
+            inner: Vec::new(),
+            stack: Vec::new(),
+            irql: 0,
+            detail: "what happened".to_owned(),
+        };
+        let (input, found_after) = (Input::default(), Duration::ZERO);
+        Bug { finding, input, is_reproduced: true, found_after, executions: 1 }
+    }
+
+    #[test]
+    fn a_defect_of_the_host_is_named_and_is_no_finding_about_the_driver() {
+        let (defect, mistake) = (bug(Rule::Host), bug(Rule::PoolLeak));
+        let text = |bug: &Bug| described(bug, "nt-host run x.sys", "x.fuzz/findings/host".as_ref());
+        assert_eq!(
+            text(&defect),
+            "a defect of nt-host: host: what happened\n  nt-host run x.sys\n  x.fuzz/findings/host\n"
+        );
+        assert!(text(&mistake).starts_with("pool-leak: what happened\n"), "{}", text(&mistake));
+        assert_eq!(exit_code(&[]), SUCCESS);
+        assert_eq!(exit_code(std::slice::from_ref(&defect)), INCOMPLETE);
+        assert_eq!(exit_code(&[defect, mistake]), FINDINGS);
     }
 }

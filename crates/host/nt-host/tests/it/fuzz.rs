@@ -272,6 +272,17 @@ fn a_process_that_ends_is_a_defect_of_the_host() {
     assert!(bug.is_reproduced && bug.input.options().concat().contains("1104"), "{:?}", bug.input.options());
 }
 
+/// As above, but the handler accesses memory that is not there, as a wrong pointer of the host would.
+#[test]
+fn a_crash_of_the_host_is_its_defect_and_the_input_is_kept() {
+    let builder = NtHost::builder().driver(driver(0)).hardware(|_| Some(c::wild_read()));
+    let harvest = Fuzz::new(builder).seed(1).executions(4_000).run().expect("a session");
+    let [bug] = harvest.bugs.as_slice() else { panic!("{harvest}") };
+    assert_eq!(bug.finding.rule, Rule::Host);
+    assert!(bug.finding.detail.contains("a defect of the host"), "{}", bug.finding.detail);
+    assert!(bug.is_reproduced && bug.input.options().concat().contains("1104"), "{:?}", bug.input.options());
+}
+
 #[test]
 fn what_cannot_be_fuzzed_is_refused_with_the_reason() {
     let folder = c::temporary("fuzz-refused");

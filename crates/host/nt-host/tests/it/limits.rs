@@ -215,6 +215,17 @@ fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {
     assert!(source.ends_with("/* overwrite */"), "{source}");
 }
 
+/// The function that waits for a debugger runs on the driver's thread. A fault of the host there is not one of the driver.
+#[test]
+fn a_fault_in_code_of_the_host_is_not_a_mistake_of_the_driver() {
+    let host = plain("wdm_limits").debugger(|_| drop(c::wild_read())).prepare().expect("a driver");
+    assert!(matches!(host.load(), Err(Error::Stopped(_))));
+    let report = host.report();
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    assert_eq!(finding.rule, Rule::Host, "{finding:?}");
+    assert!(finding.detail.contains("in the host, which reads 0x10: a defect of the host"), "{}", finding.detail);
+}
+
 /// The handler for faults cannot work without the data of its thread, so it faults itself. The run ends all the same.
 #[test]
 fn a_fault_inside_the_handler_for_faults_ends_the_run_with_a_finding() {

@@ -47,6 +47,20 @@ unsafe extern "sysv64" {
     fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64;
 }
 
+unsafe extern "C" {
+    // The linker defines both for a section whose name is an identifier.
+    static __start_driver_switch: u8;
+    static __stop_driver_switch: u8;
+}
+
+/// Returns whether an address is in the code that uses the driver's stack and registers as the driver has left them, so
+/// that a fault there is the driver's mistake.
+pub(crate) fn contains(address: u64) -> bool {
+    let start = (&raw const __start_driver_switch).addr() as u64;
+    let stop = (&raw const __stop_driver_switch).addr() as u64;
+    (start..stop).contains(&address)
+}
+
 /// Calls `target` with `arguments` in the Windows calling convention, on the driver's stack.
 ///
 /// # Safety
@@ -54,6 +68,7 @@ unsafe extern "sysv64" {
 /// The calling thread must have a block at its GS base that holds a driver stack, and `target` must be code that
 /// follows the calling convention.
 #[unsafe(naked)]
+#[unsafe(link_section = "driver_switch")]
 pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const [u64; MOST_ARGUMENTS]) -> Returned {
     naked_asm!(
         "push rbp",
@@ -165,6 +180,7 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
 ///
 /// Only a stub may jump here, on a thread that has a block at its GS base.
 #[unsafe(naked)]
+#[unsafe(link_section = "driver_switch")]
 pub(super) unsafe extern "C" fn import_entry() {
     naked_asm!(
         "mov [rsp + 8], rcx",
@@ -278,6 +294,7 @@ pub(super) unsafe extern "C" fn import_entry() {
 ///
 /// Must be called by compiled code only, in the calling convention of `__chkstk`.
 #[unsafe(naked)]
+#[unsafe(link_section = "driver_switch")]
 pub(crate) unsafe extern "C" fn check_stack() {
     naked_asm!(
         "push rcx",
@@ -306,6 +323,7 @@ pub(crate) unsafe extern "C" fn check_stack() {
 ///
 /// Must be called by compiled code only.
 #[unsafe(naked)]
+#[unsafe(link_section = "driver_switch")]
 pub(crate) unsafe extern "C" fn guard_check() {
     naked_asm!("ret")
 }
@@ -316,6 +334,7 @@ pub(crate) unsafe extern "C" fn guard_check() {
 ///
 /// Must be called by compiled code only.
 #[unsafe(naked)]
+#[unsafe(link_section = "driver_switch")]
 pub(crate) unsafe extern "C" fn guard_dispatch() {
     naked_asm!("jmp rax")
 }

@@ -13,6 +13,7 @@ use super::{Exception, HOOKS, changing, explain_address, is_code, ports, raise, 
 use crate::coverage::{self, callbacks};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::handler::Restored;
+use crate::cpu::switch;
 use crate::cpu::thread::{self, Site};
 use crate::image;
 use crate::memory::{Access, Fault, GuestPtr, PAGE, recover};
@@ -34,6 +35,9 @@ const MOST_NESTED: u32 = 4;
 /// The end of the user-mode address range. On Windows, an invalid address from here on is a bug check, not an
 /// exception.
 const USER_END: u64 = 0x8000_0000_0000;
+
+/// What a fault of the host is. It cannot tell its own mistakes from a driver's write to its memory.
+const DEFECT: &str = "a defect of the host, unless the driver has overwritten its memory";
 
 /// The numbers of registers.
 const RAX: u8 = 0;
@@ -179,10 +183,13 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
         end_nested(trap, context.rip(), nesting);
     }
     if !thread::is_attached() {
-        verify::stop(Rule::Host, None, 0, format_args!("signal {} at {:#x} in the host", trap.signal, context.rip()));
+        let detail = format_args!("signal {} at {:#x} in the host: {DEFECT}", trap.signal, context.rip());
+        verify::stop(Rule::Host, None, 0, detail);
     }
     let registers = context.all();
-    if let Some(exception) = exception_of(trap, &registers) {
+    // No handler of the driver may take a fault of the host: the routine that faulted may hold locks.
+    let is_of_host = !trap.executes() && !is_code(registers.rip) && !switch::contains(registers.rip);
+    if let Some(exception) = exception_of(trap, &registers).filter(|_| !is_of_host) {
         let pending = Pending { trap, site, registers, start, exception };
         if offer(&pending, context) {
             PENDING.set(Some(pending));
@@ -193,7 +200,18 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
         let detail = format_args!("overwrites the {register} base, or the data of the host's thread there");
         verify::stop(Rule::AccessViolation, site.routine, site.address, detail);
     }
+    if is_of_host {
+        end_in_host(trap, registers.rip, &site)
+    }
     explain(trap, &registers, &site)
+}
+
+/// Ends the run because code of the host faulted, which accesses memory of the driver only through [`crate::memory`].
+fn end_in_host(trap: Trap, rip: u64, site: &FaultSite) -> ! {
+    let Trap { signal, address, .. } = trap;
+    let what = if trap.number == PAGE_FAULT { format!(", which {} {address:#x}", trap.verb()) } else { String::new() };
+    let detail = format_args!("signal {signal} at {rip:#x} in the host{what}: {DEFECT}");
+    verify::stop(Rule::Host, site.routine, site.address, detail)
 }
 
 /// Undoes what the driver did to the processor's state. Returns whether the instruction can be executed again.
@@ -223,10 +241,7 @@ fn end_nested(trap: Trap, rip: u64, nesting: Nesting) -> ! {
     verify::stop_at_once(
         Rule::Host,
         at,
-        format_args!(
-            "signal {signal} at {rip:#x} while signal {first} at {at:#x} was handled: the driver may have overwritten \
-             memory of the host"
-        ),
+        format_args!("signal {signal} at {rip:#x} while signal {first} at {at:#x} was handled: {DEFECT}"),
     )
 }
 

@@ -14,6 +14,7 @@ use crate::layout::CONTEXT;
 ///
 /// Must be entered through a signal's context only, on a thread with a block at its GS base.
 #[unsafe(naked)]
+#[unsafe(link_section = "driver_switch")]
 pub(super) unsafe extern "C" fn fault_entry() {
     naked_asm!(
         "mov rax, gs:[{driver}]",
@@ -43,6 +44,7 @@ pub(super) unsafe extern "C" fn fault_entry() {
 /// `context` must be a complete `CONTEXT` of driver code in the calling thread's current call into the driver. The
 /// host's stack frames above that call are abandoned without dropping their values.
 #[unsafe(naked)]
+#[unsafe(link_section = "driver_switch")]
 pub(super) unsafe extern "sysv64" fn resume(context: u64, stack: u64) -> ! {
     naked_asm!(
         "mov gs:[{driver}], rsi",

@@ -29,6 +29,8 @@ pub(crate) struct Entry {
 pub(crate) struct Table {
     entries: Vec<Entry>,
     numbers: HashMap<&'static str, u32>,
+    /// Whether this Windows does not have the routine, by its number.
+    absent: Vec<bool>,
     module: Module,
     calls: Vec<AtomicU64>,
     /// The module and name of each unknown import.
@@ -54,12 +56,14 @@ impl Table {
             routines.map(|routine| Entry { name: routine.name, routine: Some(routine) }).collect();
         let numbers: HashMap<&'static str, u32> =
             (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
+        let absent: Vec<bool> = entries.iter().map(|entry| is_hidden(config.os, &config.hidden, entry.name)).collect();
         let first_function = entries.len() as u32;
         entries.extend(functions);
         let first_unknown = entries.len() as u32;
         entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
-        let is_exported =
-            |(name, _): &(&str, u32)| !name.starts_with('(') && !is_hidden(config.os, &config.hidden, name);
+        let is_exported = |(name, number): &(&str, u32)| {
+            !name.starts_with('(') && !absent.get(*number as usize).copied().unwrap_or_default()
+        };
         let exports: Vec<(&'static str, u32)> =
             numbers.iter().map(|(name, number)| (*name, *number)).filter(is_exported).collect();
         Ok(Self {
@@ -67,6 +71,7 @@ impl Table {
             numbers,
             calls: entries.iter().map(|_| AtomicU64::new(0)).collect(),
             entries,
+            absent,
             unknown: Mutex::default(),
             first_unknown,
             first_too_new: first_function.saturating_add(config.os.kmdf().functions).min(first_unknown),
@@ -116,15 +121,14 @@ impl Table {
 
     /// Returns the address of a routine or variable, or `None` if this Windows does not have it.
     pub(crate) fn address(&self, name: &str) -> Option<u64> {
-        if self.is_hidden(name) {
-            return None;
+        if let Some(number) = self.numbers.get(name) {
+            let is_absent = self.absent.get(*number as usize).copied().unwrap_or_default();
+            return (!is_absent).then(|| self.module.stubs.address(*number));
         }
-        if name == "__chkstk" {
-            return Some(self.module.stubs.check_stack());
-        }
-        match self.numbers.get(name) {
-            Some(number) => Some(self.module.stubs.address(*number)),
-            None => self.module.variables.address(name),
+        match name {
+            name if self.is_hidden(name) => None,
+            "__chkstk" => Some(self.module.stubs.check_stack()),
+            name => self.module.variables.address(name),
         }
     }
 

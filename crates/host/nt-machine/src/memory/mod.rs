@@ -21,5 +21,8 @@ pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, is_canonical,
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use poke::poke;
-pub(crate) use region::{PAGE, Protection, Region, give_back, guard, protect, unguard};
+pub(crate) use region::{
+    PAGE, Protection, Region, give_back, guard, guard_all, map_file, memory_file, populate_all, protect, release,
+    unguard,
+};
 pub(crate) use slice::GuestSlice;

@@ -3,7 +3,9 @@
 //! A region is never unmapped. An address that a driver once had must stay invalid for as long as the driver could use
 //! it, and the process lives for one driver only.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::ptr;
 
 /// The size of a page in bytes.
@@ -112,12 +114,54 @@ pub(crate) fn give_back(start: u64, size: u64) {
     advise(start, size, libc::MADV_DONTNEED);
 }
 
+/// Makes pages inaccessible and returns their memory and what describes them to the system. The range stays reserved.
+pub(crate) fn release(start: u64, size: u64) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    let address = ptr::with_exposed_provenance_mut(start as usize);
+    // SAFETY: callers pass ranges of regions that hold driver memory, to which Rust has no references. Inaccessible pages replace
+    // them, at the same addresses.
+    let result = unsafe { libc::mmap(address, size as usize, libc::PROT_NONE, flags, -1, 0) };
+    result != libc::MAP_FAILED
+}
+
+/// Creates a file in memory, without a name.
+pub(crate) fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a constant that ends with a zero.
+    let file = unsafe { libc::memfd_create(c"pool".as_ptr(), libc::MFD_CLOEXEC) };
+    if file == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and nothing else has it.
+    Ok(unsafe { File::from_raw_fd(file) })
+}
+
+/// Replaces pages by a part of a file that can be written. The file becomes long enough.
+pub(crate) fn map_file(file: &File, offset: u64, start: u64, size: u64) -> bool {
+    let is_long = file.metadata().is_ok_and(|file| file.len() >= offset + size);
+    if !is_long && file.set_len(offset + size).is_err() {
+        return false;
+    }
+    let (address, rights) = (ptr::with_exposed_provenance_mut(start as usize), Protection::ReadWrite.bits());
+    let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: callers pass ranges of regions that hold driver memory, to which Rust has no references.
+    let result = unsafe { libc::mmap(address, size as usize, rights, flags, file.as_raw_fd(), offset.cast_signed()) };
+    result != libc::MAP_FAILED
+}
+
 /// Makes pages inaccessible by a mark on each, whatever their access rights are, and returns their memory to the system.
 /// Returns `false` if the system has no such marks: Linux has them since 6.13.
 pub(crate) fn guard(start: u64, size: u64) -> bool {
-    /// `MADV_GUARD_INSTALL`, which libc does not define for all of its versions.
-    const INSTALL: i32 = 102;
     advise(start, size, INSTALL)
+}
+
+/// Like [`guard`], for ranges: their starts and sizes.
+pub(crate) fn guard_all(ranges: impl Iterator<Item = (u64, u64)>) -> bool {
+    advise_all(ranges, INSTALL)
+}
+
+/// Gives the pages of ranges their memory, so that their first use is no page fault.
+pub(crate) fn populate_all(ranges: impl Iterator<Item = (u64, u64)>) -> bool {
+    advise_all(ranges, libc::MADV_POPULATE_READ)
 }
 
 /// Removes the marks of [`guard`].
@@ -125,6 +169,27 @@ pub(crate) fn unguard(start: u64, size: u64) -> bool {
     /// `MADV_GUARD_REMOVE`.
     const REMOVE: i32 = 103;
     advise(start, size, REMOVE)
+}
+
+/// `MADV_GUARD_INSTALL`, which libc does not define for all of its versions.
+const INSTALL: i32 = 102;
+
+/// Gives an advice for ranges. Some systems accept many ranges in one call; others get a call for each.
+fn advise_all(ranges: impl Iterator<Item = (u64, u64)>, advice: i32) -> bool {
+    /// `PIDFD_SELF_THREAD_GROUP`.
+    const THIS_PROCESS: i32 = -10_001;
+    let range = |(start, size): (u64, u64)| libc::iovec {
+        iov_base: ptr::with_exposed_provenance_mut(start as usize),
+        iov_len: size as usize,
+    };
+    let ranges: Vec<libc::iovec> = ranges.map(range).collect();
+    let size: usize = ranges.iter().map(|range| range.iov_len).sum();
+    let (first, count) = (ranges.as_ptr(), ranges.len());
+    // SAFETY: passes the ranges, as the count says. They are ranges of regions that hold driver memory, to which Rust has no
+    // references.
+    let advised = unsafe { libc::syscall(libc::SYS_process_madvise, THIS_PROCESS, first, count, advice, 0) };
+    usize::try_from(advised) == Ok(size)
+        || ranges.iter().all(|range| advise(range.iov_base.expose_provenance() as u64, range.iov_len as u64, advice))
 }
 
 fn advise(start: u64, size: u64, advice: i32) -> bool {

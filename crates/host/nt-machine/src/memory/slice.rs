@@ -47,16 +47,20 @@ impl<T> GuestSlice<T> {
 impl<T: Plain> GuestSlice<T> {
     /// Reads the elements.
     pub(crate) fn read(self) -> Result<Vec<T>, Fault> {
-        let mut values = Vec::new();
+        let mut values: Vec<T> = Vec::new();
         let step = (STEP / size_of::<T>() as u64).max(1);
         while (values.len() as u64) < self.length {
-            let count = (self.length - values.len() as u64).min(step) as usize;
-            let mut bytes = vec![0; count * size_of::<T>()];
-            access::copy_in(&mut bytes, self.start.at(values.len() as u64).address())?;
-            // SAFETY: each chunk has the size of one element, and every bit pattern is a valid value.
-            values.extend(
-                bytes.chunks_exact(size_of::<T>()).map(|chunk| unsafe { chunk.as_ptr().cast::<T>().read_unaligned() }),
-            );
+            let (start, count) = (values.len(), (self.length - values.len() as u64).min(step) as usize);
+            values.reserve(count);
+            // SAFETY: there is room for these elements.
+            let place = unsafe { values.as_mut_ptr().add(start) };
+            // SAFETY: as above.
+            unsafe { place.write_bytes(0, count) };
+            // SAFETY: their bytes are set, and every bit pattern is a valid value.
+            unsafe { values.set_len(start + count) };
+            // SAFETY: a plain type has no padding, and these bytes of it were set above.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(place.cast::<u8>(), count * size_of::<T>()) };
+            access::copy_in(bytes, self.start.at(start as u64).address())?;
         }
         Ok(values)
     }
@@ -71,7 +75,7 @@ impl<T: Plain> GuestSlice<T> {
 impl GuestSlice<u8> {
     /// Sets every byte to `byte`.
     pub(crate) fn fill(self, byte: u8) -> Result<(), Fault> {
-        access::fill(self.start.address(), byte, self.length)
+        if self.length == 0 { Ok(()) } else { access::fill(self.start.address(), byte, self.length) }
     }
 
     /// Copies a range of the same length from `source`; the two may overlap.

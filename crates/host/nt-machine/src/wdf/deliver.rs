@@ -14,6 +14,7 @@ use super::state::{Ended, Past, with};
 use super::{Handle, idle, life, object, sync};
 use crate::cpu::thread;
 use crate::kernel::io::request as packets;
+use crate::kernel::pool::together;
 use crate::kernel::{RequestKind, call_back, kernel, submit as submit_work};
 use crate::layout::IRP;
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
@@ -165,23 +166,24 @@ fn present(queue: Handle, request: Handle) {
         (request.kind, request.input.len(), request.output.len(), request.code)
     });
     let [default, read, write, control, internal] = handlers;
-    let (name, target, arguments) = match kind {
-        RequestKind::READ if !read.is_null() => ("EvtIoRead", read, vec![queue.as_int(), request.as_int(), output]),
-        RequestKind::WRITE if !write.is_null() => ("EvtIoWrite", write, vec![queue.as_int(), request.as_int(), input]),
+    let (first, second) = (queue.as_int(), request.as_int());
+    let (name, target, arguments): (_, _, &[u64]) = match kind {
+        RequestKind::READ if !read.is_null() => ("EvtIoRead", read, &[first, second, output]),
+        RequestKind::WRITE if !write.is_null() => ("EvtIoWrite", write, &[first, second, input]),
         RequestKind::DEVICE_CONTROL if !control.is_null() => {
-            ("EvtIoDeviceControl", control, vec![queue.as_int(), request.as_int(), output, input, code.into()])
+            ("EvtIoDeviceControl", control, &[first, second, output, input, code.into()])
         }
         RequestKind::INTERNAL_DEVICE_CONTROL if !internal.is_null() => {
-            ("EvtIoInternalDeviceControl", internal, vec![queue.as_int(), request.as_int(), output, input, code.into()])
+            ("EvtIoInternalDeviceControl", internal, &[first, second, output, input, code.into()])
         }
-        _ if !default.is_null() => ("EvtIoDefault", default, vec![queue.as_int(), request.as_int()]),
+        _ if !default.is_null() => ("EvtIoDefault", default, &[first, second]),
         _ => {
             with_request(request, |request| request.delivered = false);
             return complete(request, NtStatus::InvalidDeviceRequest, 0);
         }
     };
     with_request(request, |request| request.handler = target.address());
-    sync::locked(sync::holder_for(queue), thread::irql(), |irql| call_back(name, irql, target, &arguments));
+    sync::locked(sync::holder_for(queue), thread::irql(), |irql| call_back(name, irql, target, arguments));
 }
 
 /// Gives a request to its queue, or to `EvtIoInCallerContext` if the driver has set that.
@@ -286,15 +288,20 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         }
     });
     kernel().scheduler.request_ended(handle.as_int());
-    life::delete(handle);
+    let object = life::take(handle);
     update(handle, |request| request.is_completed = true);
     // Only now: the request's cleanup callback may still use the buffers.
-    for list in lists {
-        free_list(list, received);
-    }
-    if let Some(buffers) = buffers {
-        buffers.free(received);
-    }
+    together(|| {
+        if let Some(object) = object {
+            life::free(&object);
+        }
+        for list in lists {
+            free_list(list, received);
+        }
+        if let Some(buffers) = buffers {
+            buffers.free(received);
+        }
+    });
     if let Some(irp) = irp.non_null() {
         complete_irp(irp, status, information);
     }

@@ -191,8 +191,8 @@ pub(super) fn own_dispatch_routine(major: u8) -> Result<GuestPtr<Code>, Fault> {
     if !dispatches() {
         return Ok(GuestPtr::NULL);
     }
-    let routines = with_driver(handle, |driver| driver.object).MajorFunction().read()?;
-    let own = routines.get(usize::from(major)).copied().unwrap_or_default();
+    let routines = with_driver(handle, |driver| driver.object).MajorFunction();
+    let own = routines.element(major.into()).map_or(Ok(GuestPtr::NULL), GuestPtr::read)?;
     Ok(if own == framework_routine(FRAMEWORK_DISPATCH) { GuestPtr::NULL } else { own })
 }
 

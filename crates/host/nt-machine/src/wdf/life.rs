@@ -144,23 +144,35 @@ fn dereference(handle: Handle) {
             Rule::FrameworkMisuse,
             format_args!("dereferences an object more often than it was referenced"),
         ),
-        (0, true) => destroy(handle),
+        (0, true) => {
+            if let Some(object) = destroy(handle) {
+                free(&object);
+            }
+        }
         _ => {}
     }
 }
 
 /// Deletes an object and its children. Has no effect on an object whose deletion has begun.
 pub(super) fn delete(handle: Handle) {
+    if let Some(object) = take(handle) {
+        free(&object);
+    }
+}
+
+/// As [`delete`], but returns the object if it is gone. The caller frees it, together with other memory.
+pub(super) fn take(handle: Handle) -> Option<Object> {
     if thread::irql() > PASSIVE && needs_passive(handle) {
         // It is documented that devices, timers, DPCs and work items are cleaned up at passive level.
         // Nothing waits for this job: the key of the object is the one of its callback.
-        return submit(0, move || delete(handle));
+        submit(0, move || delete(handle));
+        return None;
     }
     if change(handle, |object| object.deleted) {
-        return;
+        return None;
     }
     clean(handle);
-    release(handle);
+    release(handle)
 }
 
 /// Returns whether an object or one of its descendants must be deleted at passive level, because its deletion waits.
@@ -192,33 +204,33 @@ fn clean(handle: Handle) {
     }
 }
 
-/// Destroys an object and its descendants, except those that still have references.
-fn release(handle: Handle) {
+/// Destroys an object and its descendants, except those that still have references. Returns the object if it is gone.
+fn release(handle: Handle) -> Option<Object> {
     for child in change_if_exists(handle, |object| object.children.clone()).unwrap_or_default() {
-        release(child);
+        if let Some(child) = release(child) {
+            free(&child);
+        }
     }
     let is_unused = |object: &mut Object| {
         object.released = true;
         object.references <= 0
     };
-    if change_if_exists(handle, is_unused) == Some(true) {
-        destroy(handle);
-    }
+    if change_if_exists(handle, is_unused) == Some(true) { destroy(handle) } else { None }
 }
 
 /// Calls the destroy callbacks of an object that was cleaned up, and removes the object. Has no effect if another thread does it.
-fn destroy(handle: Handle) {
+fn destroy(handle: Handle) -> Option<Object> {
     let begin = |object: &mut Object| {
         let again = std::mem::replace(&mut object.destroyed, true);
         (!again).then(|| object.farewells.clone())
     };
-    let Some(farewells) = change_if_exists(handle, begin).flatten() else { return };
+    let farewells = change_if_exists(handle, begin).flatten()?;
     for Farewell { destroy, .. } in farewells {
         if let Some(destroy) = destroy.non_null() {
             call_back("EvtDestroyCallback", thread::irql(), destroy, &[handle.as_int()]);
         }
     }
-    let object = with(|framework| {
+    with(|framework| {
         let object = framework.objects.remove(&handle)?;
         if let Some(parent) = framework.objects.get_mut(&object.parent) {
             // Usually the oldest or the youngest child goes, and a queue may have thousands of requests.
@@ -229,14 +241,11 @@ fn destroy(handle: Handle) {
             }
         }
         Some(object)
-    });
-    if let Some(object) = object {
-        free(&object);
-    }
+    })
 }
 
 /// Frees the contexts of an object and what else it owns.
-fn free(object: &Object) {
+pub(super) fn free(object: &Object) {
     for (_, memory) in &object.contexts {
         kernel::lock(&kernel().pool).free_object(memory.address());
     }

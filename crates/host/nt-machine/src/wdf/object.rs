@@ -46,6 +46,7 @@ fn create_boxed(from: u64, attributes: &Attributes, parent: Option<Handle>, data
     }
     let is_of_package = attributes.parent.is_null() && data.is_of_package();
     let is_adopted = attributes.parent.is_null() && parent.is_none();
+    let farewell = Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy };
     let accumulates = is_adopted && thread::callback() != Some("DriverEntry");
     with(|framework| {
         let parent = attributes.parent.non_null().or(parent).unwrap_or_else(|| framework.driver());
@@ -55,7 +56,7 @@ fn create_boxed(from: u64, attributes: &Attributes, parent: Option<Handle>, data
             data,
             parent,
             children: Vec::new(),
-            farewells: vec![Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy }],
+            farewells: [farewell].into_iter().filter(Farewell::is_set).collect(),
             level: attributes.level,
             scope: attributes.scope,
             contexts: memory.into_iter().collect(),

@@ -21,9 +21,9 @@ pub(super) struct Framework {
     pub(super) objects: BTreeMap<Handle, Object>,
     pub(super) created: u64,
     /// The latest completed requests. They are kept so that a second completion is noticed.
-    ended: SortedMap<Handle, Ended>,
+    ended: BTreeMap<Handle, Ended>,
     /// What the latest objects were that a driver must not use any more, and that a finding can explain.
-    past: SortedMap<Handle, Past>,
+    past: BTreeMap<Handle, Past>,
     /// The functions that run when a request is completed.
     pub(super) ends: SortedMap<Handle, Vec<Box<dyn FnOnce() + Send>>>,
     /// The requests that are not completed, each after the file that it was sent through.

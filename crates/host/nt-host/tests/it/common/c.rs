@@ -1,6 +1,7 @@
 //! Drivers in C, compiled by clang against the kit's headers and linked with its libraries.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+use std::arch::asm;
 use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -233,4 +234,12 @@ impl Log {
         self.read = output.len();
         new
     }
+}
+
+/// Reads memory at address 0x10, where there is none, as a wrong pointer of the host would. Does not return.
+pub(crate) fn wild_read() -> u64 {
+    let value;
+    // SAFETY: the instruction only changes its result. It faults, and the process handles the signal.
+    unsafe { asm!("mov {}, qword ptr [{}]", out(reg) value, in(reg) 0x10_u64, options(nostack, readonly)) };
+    value
 }

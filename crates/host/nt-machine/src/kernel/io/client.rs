@@ -174,8 +174,15 @@ impl Packet {
     }
 }
 
-/// Waits until a request is completed, and checks the driver's return value against the result.
+/// Waits until a request is completed, checks the driver's return value against the result, and frees the IRP.
 pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
+    let completion = wait(packet)?;
+    free(packet);
+    Ok(completion)
+}
+
+/// Waits until a request is completed, and checks the driver's return value against the result.
+pub(super) fn wait(packet: Packet) -> Result<Completion, Fault> {
     let Packet { request, first, status, was_done, .. } = packet;
     let code = status.as_int();
     if !is_done(request) {
@@ -211,13 +218,17 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
         let breach = Rule::RequestMisuse.named(Wdm::MarkIrpPending2);
         packet.find(if was_done { breach.named(Wdm::PendedCompletedRequest) } else { breach }, what);
     }
-    if done {
+    Ok(completion)
+}
+
+/// Frees an IRP, unless the driver has not completed it.
+pub(super) fn free(Packet { request, .. }: Packet) {
+    if is_done(request) {
         // Its memory is valid while it is listed.
         lock(&kernel().io).requests.remove(&request);
         lock(&kernel().pool).free_object(request.address());
         activity::end(request);
     }
-    Ok(completion)
 }
 
 /// Returns Microsoft's rules about a request that is not completed, although the dispatch routine returned a status.

@@ -7,7 +7,7 @@ use super::client::{self, Completion, Mode, Packet, Submission};
 use super::request::{call_driver, dispatch_routine};
 use super::{device, mdl, stack};
 use crate::exception::changing;
-use crate::kernel::pool::unwritten;
+use crate::kernel::pool::{together, unwritten};
 use crate::kernel::{Answer, IoRequest, RequestKind, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
@@ -102,13 +102,16 @@ fn transfer_method(device: Object) -> Result<u32, Fault> {
 
 /// Waits until a request is completed, and frees its buffers.
 pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
-    let end = client::finish(sent.packet)?;
-    let is_unwritten = sent.buffers.is_unwritten;
-    let answer = sent.buffers.finish(end, sent.room)?;
+    let Sent { packet, buffers, room } = sent;
+    let answer = buffers.answer(client::wait(packet)?, room)?;
+    together(|| {
+        client::free(packet);
+        buffers.free();
+    });
     // The client gets what an earlier owner of the memory left there.
-    if let Some(length) = unwritten(&answer.output).filter(|_| is_unwritten) {
+    if let Some(length) = unwritten(&answer.output).filter(|_| buffers.is_unwritten) {
         let what = format_args!("returns {length} bytes of memory to the client that the driver has not initialized");
-        sent.packet.find(Rule::RequestMisuse, what);
+        packet.find(Rule::RequestMisuse, what);
     }
     Ok(answer)
 }
@@ -163,10 +166,9 @@ impl Buffers {
         }
     }
 
-    fn finish(self, Completion { status, information, reached }: Completion, room: u32) -> Result<Answer, Fault> {
+    fn answer(&self, Completion { status, information, reached }: Completion, room: u32) -> Result<Answer, Fault> {
         let length = if status.is_error() || self.output.is_null() { 0 } else { information.min(room.into()) };
         let output = self.output.array(length).read()?;
-        self.free();
         Ok(Answer { status, information, output, reached })
     }
 }

@@ -5,6 +5,7 @@ use std::thread as std_thread;
 use super::device::Held;
 use crate::cpu::thread;
 use crate::kernel::pool;
+use crate::kernel::sync::scheduler::Jobs;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_WORKITEM, WORK_QUEUE_ITEM};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
@@ -132,7 +133,7 @@ fn serve(number: u32) {
         return scheduler.change(|state| state.idle_workers -= 1);
     };
     loop {
-        let (key, job) = scheduler.serve(|state| {
+        let (key, job) = scheduler.serve(Jobs::Work, |state| {
             let job = state.work.pop_front()?;
             state.idle_workers -= 1;
             state.begin_job(job.0);

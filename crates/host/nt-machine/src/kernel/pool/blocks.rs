@@ -10,7 +10,7 @@ use etw_types::NtStatus;
 
 use super::kind::Kind;
 use super::pages::Pages;
-use super::paging;
+use super::{paging, together};
 use crate::cpu::thread;
 use crate::exception::changing;
 use crate::image::Leaving;
@@ -129,7 +129,7 @@ impl Pool {
         let wanted = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
         let of_host = from == 0;
         let is_guarded = size >= PAGE || self.guarded < MOST_GUARDED;
-        let (start, pages, chunk) = if is_guarded {
+        let ((start, is_zeroed), pages, chunk) = if is_guarded {
             if self.guarded >= MOST_LARGE {
                 return None;
             }
@@ -137,13 +137,12 @@ impl Pool {
             (self.reserve(pages, of_host, kind.rights())?, pages, None)
         } else {
             let (start, chunk) = self.share(wanted + GAP, of_host, kind)?;
-            (start, wanted + GAP, Some(chunk))
+            ((start, false), wanted + GAP, Some(chunk))
         };
         // Allocations of at least a page are page-aligned; smaller ones end at the end of their page.
         let address = if size >= PAGE || !is_guarded { start } else { start + pages - wanted };
-        // The system zeroes new pages when they are first accessed, and no address is used twice. A large buffer that a driver
-        // ignores costs little.
-        if byte != 0 || !is_guarded {
+        // The system zeroes large ranges when they are first accessed. A large buffer that a driver ignores costs little.
+        if byte != 0 || !is_zeroed {
             bytes(address, size).fill(byte).or_stop();
         }
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
@@ -172,17 +171,18 @@ impl Pool {
         Some(address)
     }
 
-    /// Reserves new pages, followed by an inaccessible one. Returns `None` if there is no memory.
-    fn reserve(&mut self, size: u64, of_host: bool, rights: Protection) -> Option<u64> {
+    /// Reserves new pages, followed by an inaccessible one. Returns the first one, and whether all of their bytes are zero. Returns
+    /// `None` if there is no memory.
+    fn reserve(&mut self, size: u64, of_host: bool, rights: Protection) -> Option<(u64, bool)> {
         // The limits are separate: the host must be able to continue when the driver has used up its memory.
         let (used, limit) = if of_host { (&mut self.host, self.limit.max(HOST)) } else { (&mut self.used, self.limit) };
         let sum = used.checked_add(size)?;
         if sum > limit {
             return None;
         }
-        let start = self.pages.open(size, rights)?;
+        let opened = self.pages.open(size, rights)?;
         *used = sum;
-        Some(start)
+        Some(opened)
     }
 
     /// Reserves room in a chunk. Returns its address and the chunk.
@@ -205,7 +205,7 @@ impl Pool {
                     self.set_open(index, None);
                     self.remove_chunk(unused);
                 }
-                let chunk = self.reserve(CHUNK, of_host, rights)?;
+                let (chunk, _) = self.reserve(CHUNK, of_host, rights)?;
                 self.chunks.insert(chunk, (CHUNK, 0, of_host));
                 (chunk, chunk, chunk + CHUNK)
             }
@@ -266,9 +266,16 @@ impl Pool {
     }
 
     fn withdraw_pages(&mut self, start: u64, size: u64, of_host: bool) {
-        self.pages.close(start, size);
+        if !together::hold(start, size) {
+            self.pages.close(&mut [(start, size)]);
+        }
         changing::withdrawn(start, size);
         *(if of_host { &mut self.host } else { &mut self.used }) -= size;
+    }
+
+    /// Makes pages of allocations that have ended inaccessible.
+    pub(super) fn close(&mut self, ranges: &mut [(u64, u64)]) {
+        self.pages.close(ranges);
     }
 
     /// Allocates zeroed memory for an object of the host. It is not counted as a leak. Returns 0 if there is no memory.

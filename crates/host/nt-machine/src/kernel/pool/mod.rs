@@ -6,10 +6,13 @@ mod lookaside;
 mod pages;
 pub(crate) mod paging;
 mod routines;
+mod sheets;
+mod together;
 
 pub(crate) use blocks::{Pool, unwritten};
 pub(crate) use kind::{Kind, PAGE_EXECUTE};
 pub(crate) use routines::free;
+pub(crate) use together::together;
 
 use crate::routine::Routine;
 

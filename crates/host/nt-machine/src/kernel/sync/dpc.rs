@@ -2,6 +2,7 @@
 
 use etw_types::NtStatus;
 
+use super::scheduler::Jobs;
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel};
 use crate::layout::KDPC;
@@ -108,7 +109,7 @@ pub(crate) fn serve(number: u32) {
     let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else { return };
     let scheduler = &kernel().scheduler;
     loop {
-        let (key, job) = scheduler.serve(|state| {
+        let (key, job) = scheduler.serve(Jobs::Deferred, |state| {
             if state.interrupted != 0 {
                 return None;
             }

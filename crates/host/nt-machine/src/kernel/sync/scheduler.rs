@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::sleepers::{Channel, Sleeper};
-pub(crate) use super::state::{Action, State, Timer};
+pub(crate) use super::state::{Action, Jobs, State, Timer};
 use super::waiters::Waitable;
 use crate::config::{EPOCH, Time};
 use crate::coverage::callbacks;
@@ -21,8 +21,9 @@ use crate::verify;
 /// The scheduler.
 pub(crate) struct Scheduler {
     pub(super) state: Mutex<State>,
-    /// Wakes the threads that run DPCs and work items. Each other thread has its own [`BELL`].
-    jobs: Condvar,
+    /// Wake the threads that run DPCs and those that run work items. Each other thread has its own [`BELL`].
+    deferred: Condvar,
+    work: Condvar,
     /// Wakes the threads that wait for their turn.
     pub(super) turn: Condvar,
     /// Whether threads take turns. Every call of a routine needs this.
@@ -44,7 +45,8 @@ impl Scheduler {
     pub(crate) fn new(time: Time) -> Self {
         Self {
             state: Mutex::default(),
-            jobs: Condvar::new(),
+            deferred: Condvar::new(),
+            work: Condvar::new(),
             turn: Condvar::new(),
             are_taking_turns: AtomicBool::new(false),
             jumped: AtomicU64::new(0),
@@ -97,13 +99,18 @@ impl Scheduler {
         self.wake_servers(state);
     }
 
-    /// Wakes the threads that run DPCs and work items, unless there is nothing for them: that would cost more than most
-    /// requests. Unless time is virtual, a timer may have become due, or is now the next one.
+    /// Wakes the threads that run DPCs and work items, unless none waits or there is nothing for it: that would cost more than
+    /// most requests. Unless time is virtual, a timer may have become due, or is now the next one.
     fn wake_servers(&self, state: MutexGuard<'_, State>) {
-        let is_idle = self.time == Time::Virtual && state.deferred.is_empty() && state.work.is_empty();
+        let (timed, [deferred, work]) = (self.time != Time::Virtual, state.servers);
+        let wakes_deferred = deferred != 0 && (timed || !state.deferred.is_empty());
+        let wakes_work = work != 0 && (timed || !state.work.is_empty());
         drop(state);
-        if !is_idle {
-            self.jobs.notify_all();
+        if wakes_deferred {
+            self.deferred.notify_all();
+        }
+        if wakes_work {
+            self.work.notify_all();
         }
     }
 
@@ -267,7 +274,8 @@ impl Scheduler {
     }
 
     /// Waits until `attempt` succeeds, as a thread that serves jobs and does not count as running.
-    pub(crate) fn serve<R>(&self, mut attempt: impl FnMut(&mut State) -> Option<R>) -> R {
+    pub(crate) fn serve<R>(&self, jobs: Jobs, mut attempt: impl FnMut(&mut State) -> Option<R>) -> R {
+        let bell = if jobs == Jobs::Deferred { &self.deferred } else { &self.work };
         let mut state = lock(&self.state);
         loop {
             if verify::is_stopped() {
@@ -280,7 +288,9 @@ impl Scheduler {
                 callbacks::begin_job();
                 return result;
             }
-            state = self.sleep(state, None, &self.jobs);
+            state.count_server(jobs, 1);
+            state = self.sleep(state, None, bell);
+            state.count_server(jobs, -1);
         }
     }
 
@@ -329,8 +339,9 @@ impl Scheduler {
     /// Fires the timers that are due.
     fn fire(&self, state: &mut State) {
         let now = self.now();
-        if state.fire(now) {
-            self.jobs.notify_all();
+        let [waiting, _] = state.servers;
+        if state.fire(now) && waiting != 0 {
+            self.deferred.notify_all();
         }
     }
 

@@ -16,6 +16,13 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 /// A function that a timer runs, possibly several times.
 pub(crate) type Action = Arc<dyn Fn() + Send + Sync>;
 
+/// The jobs that a thread serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Jobs {
+    Deferred,
+    Work,
+}
+
 /// A timer that is set.
 #[derive(Clone)]
 pub(crate) struct Timer {
@@ -62,11 +69,20 @@ pub(crate) struct State {
     pub(super) writers: SortedMap<u64, u32>,
     /// The same for shared access.
     pub(super) shared_waiters: SortedMap<u64, u32>,
+    /// The numbers of threads that wait for DPCs and for work items.
+    pub(super) servers: [usize; 2],
     /// The number of worker threads without a job.
     pub(crate) idle_workers: usize,
 }
 
 impl State {
+    /// Counts a thread that begins (1) or ends (-1) to wait for jobs.
+    pub(super) fn count_server(&mut self, jobs: Jobs, change: isize) {
+        let [deferred, work] = &mut self.servers;
+        let count = if jobs == Jobs::Deferred { deferred } else { work };
+        *count = count.saturating_add_signed(change);
+    }
+
     /// Changes the threads that take turns. The second argument of `change` returns whether a thread was woken that has not
     /// checked the state yet. Returns `None` if no threads take turns.
     pub(super) fn change_turns<R>(&mut self, change: impl FnOnce(&mut Turns, &dyn Fn(u32) -> bool) -> R) -> Option<R> {
