@@ -133,6 +133,17 @@ pub(crate) enum Dataset {
                             hive_partitioning = true) GROUP BY ALL\nAn interrupted run is continued by the same command."
     )]
     Add(AddTraces),
+    /// Show the columns of each event, their types, and in how many traces they are
+    Schemas(DatasetSchemas),
+}
+
+/// A dataset that exists.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Args)]
+pub(crate) struct DatasetSchemas {
+    /// The folder of the dataset
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
 }
 
 /// Trace files for a dataset.

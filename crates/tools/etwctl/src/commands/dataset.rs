@@ -1,4 +1,4 @@
-//! `dataset add`.
+//! `dataset add` and `dataset schemas`.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,6 +13,7 @@ use crate::cli::AddTraces;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Progress, Schemas, Traces};
+use crate::output::{Json, Table};
 use crate::parquet::Dataset;
 use crate::values::counted;
 
@@ -87,6 +88,27 @@ pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure
         (failed, _) if outcome.is_unwritten => Err(Failure::Usage(format!("{} not added", number(failed, "trace")))),
         (failed, _) => Err(Failure::Damaged(format!("{} not added", number(failed, "trace")))),
     }
+}
+
+/// Shows the columns of a dataset.
+pub(super) fn schemas(context: &Context<'_>, dir: &Path) -> Result<(), Failure> {
+    let mut table = Table::new(&["provider", "event", "versions", "column", "type", "traces", "of"]);
+    for ([provider, event], known) in &Dataset::registry(dir)?.events {
+        let event = [provider, event].map(|name| Json::from(name.as_deref()));
+        let versions = known.versions.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        for column in &known.columns {
+            let kinds = column.types.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let cells = [versions.clone(), column.name.clone(), kinds].map(Json::from);
+            let counts = [column.traces.number, known.traces.number].map(Json::from);
+            table.row(event.iter().cloned().chain(cells).chain(counts).collect());
+        }
+        if known.columns.is_empty() {
+            let rest = [Json::from(versions), Json::Null, Json::Null];
+            let counts = [known.traces.number; 2].map(Json::from);
+            table.row(event.into_iter().chain(rest).chain(counts).collect());
+        }
+    }
+    context.table(table)
 }
 
 /// The result for one trace: whether it was there, or its events, those that were left out, and what is wrong with the file.

@@ -67,6 +67,11 @@ impl Column {
         Self { name, kind, is_list, values, rows: 0, present: 0, nulls: 0, levels, repetitions }
     }
 
+    /// Returns the name of the column's type.
+    pub(super) fn type_name(&self) -> String {
+        self.kind.name(self.is_list)
+    }
+
     /// Returns the column's part of the file schema.
     pub(super) fn schema(&self) -> Result<TypePtr> {
         self.kind.schema(&self.name, self.is_list)

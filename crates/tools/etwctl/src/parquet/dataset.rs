@@ -1,6 +1,6 @@
 //! A dataset: the events of many traces, partitioned by provider, event and day.
 //!
-//! Each trace has an id that depends only on its content. `_traces/ID.json` lists the files of a trace and is written last, so a
+//! Each trace has an id that depends only on its content. `_traces/ID.json` lists the files of a trace with their columns and is written last, so a
 //! trace is in the dataset completely or not at all, and one that is there is not added again. What an interrupted run left behind
 //! is overwritten by the next one, because the names of the files depend only on the trace.
 
@@ -12,6 +12,7 @@ use etw_etl::{Decoder, EventRef};
 use serde_json::json;
 
 use super::folder::{Folder, Layout, cannot_write};
+use super::registry::Registry;
 
 /// The folder of the list of traces. Readers of datasets skip names that start with an underscore.
 const TRACES: &str = "_traces";
@@ -37,6 +38,18 @@ impl Dataset {
     pub(crate) fn open(dir: &Path) -> io::Result<Self> {
         fs::create_dir_all(dir.join(TRACES)).map_err(|error| cannot_write(dir, &error))?;
         Ok(Self { dir: dir.to_owned() })
+    }
+
+    /// Reads the columns of a dataset that exists.
+    pub(crate) fn registry(dir: &Path) -> io::Result<Registry> {
+        Registry::read(&dir.join(TRACES)).map_err(|error| {
+            let why = if error.kind() == io::ErrorKind::NotFound {
+                "this is not a dataset".into()
+            } else {
+                error.to_string()
+            };
+            io::Error::new(error.kind(), format!("cannot read {}: {why}", dir.display()))
+        })
     }
 
     /// The id of a trace: its length and a hash of its content.
@@ -109,8 +122,7 @@ impl Addition {
 
     /// Completes the trace. Returns the number of its events, and of those that were left out.
     pub(crate) fn finish(self) -> io::Result<(u64, u64)> {
-        let (summary, mut files) = self.folder.finish()?;
-        files.sort();
+        let (summary, files) = self.folder.finish()?;
         let entry = json!({
             "schema_version": 1, "trace": self.id, "source": self.source, "machine": self.machine, "events": summary.events,
             "left_out": summary.left_out, "files": files,

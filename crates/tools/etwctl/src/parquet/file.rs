@@ -10,6 +10,7 @@ use parquet::errors::Result;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnDescPtr, Type};
+use serde_json::json;
 
 use super::append::Append;
 use super::column::Column;
@@ -18,6 +19,7 @@ use super::fields::Shape;
 use super::flat::add_list;
 use super::kind::{Kind, Value};
 use super::rows::Rows;
+use crate::output::Json;
 
 /// A file that is being written. It is open only while rows are written to it.
 pub(super) struct Table {
@@ -153,6 +155,14 @@ impl Table {
         self.rows = 0;
         self.held = 0;
         Ok(())
+    }
+
+    /// Describes the file with this path: its event, and the columns of the event's fields.
+    pub(super) fn description(&self, path: &str) -> Json {
+        let Identity { provider, event, kind, id, version, .. } = &self.identity;
+        let columns = self.columns.iter().skip(COMMON.len() + self.constants.len());
+        let columns: Json = columns.map(|column| (column.name.clone(), column.type_name())).collect();
+        json!({"path": path, "provider": provider, "event": event, "kind": kind, "id": id, "version": version, "columns": columns})
     }
 
     /// Completes the file.

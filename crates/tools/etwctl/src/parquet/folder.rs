@@ -17,6 +17,7 @@ use super::flat::{Fitting, ValueNames};
 use super::kind::Cell;
 use super::known::{Fields, Heading, Known, KnownKinds};
 use super::rows::Rows;
+use crate::output::Json;
 
 /// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -306,13 +307,16 @@ impl Folder {
         }))
     }
 
-    /// Completes all files and gives the folder its name, or moves the files to it. Returns the paths of the files in the folder.
+    /// Completes all files and gives the folder its name, or moves the files to it. Returns the descriptions of the
+    /// files.
     ///
     /// # Errors
     ///
     /// Fails if a file cannot be completed, or if the folder's name has been taken in the meantime. The files are then removed.
-    pub(crate) fn finish(mut self) -> io::Result<(Summary, Vec<String>)> {
-        for table in std::mem::take(&mut self.open) {
+    pub(crate) fn finish(mut self) -> io::Result<(Summary, Vec<Json>)> {
+        let mut descriptions = Vec::with_capacity(self.open.len());
+        for (table, file) in std::mem::take(&mut self.open).into_iter().zip(&self.files) {
+            descriptions.push(table.description(file));
             table.finish().map_err(|error| failed(&self.path, &error))?;
         }
         let is_complete = match self.layout {
@@ -320,8 +324,7 @@ impl Folder {
             Layout::Partitioned { .. } => self.move_files(),
         };
         is_complete.map_err(|error| cannot_write(&self.path, &error))?;
-        let files = std::mem::take(&mut self.files);
-        Ok((Summary { files: files.len(), ..self.summary }, files))
+        Ok((Summary { files: descriptions.len(), ..self.summary }, descriptions))
     }
 
     fn rename(&self) -> io::Result<()> {

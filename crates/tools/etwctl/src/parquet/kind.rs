@@ -25,6 +25,21 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Returns the name of the type.
+    pub(super) fn name(self, is_list: bool) -> String {
+        let name = match self {
+            Self::Bool => "bool".to_owned(),
+            Self::Integer(bits, is_signed) => format!("{}{bits}", if is_signed { 'i' } else { 'u' }),
+            Self::F32 => "f32".to_owned(),
+            Self::F64 => "f64".to_owned(),
+            Self::Nanoseconds | Self::Microseconds => "time".to_owned(),
+            Self::Text => "text".to_owned(),
+            Self::Json => "json".to_owned(),
+            Self::Bytes => "bytes".to_owned(),
+        };
+        if is_list { format!("list of {name}") } else { name }
+    }
+
     /// Whether the values are unsigned integers.
     pub(super) const fn is_unsigned(self) -> bool {
         matches!(self, Self::Integer(_, false))

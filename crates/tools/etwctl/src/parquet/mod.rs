@@ -43,6 +43,7 @@ mod folder;
 mod hybrid;
 mod kind;
 mod known;
+mod registry;
 mod rows;
 
 pub(crate) use dataset::Dataset;

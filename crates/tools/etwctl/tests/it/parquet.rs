@@ -250,7 +250,49 @@ fn a_dataset_has_each_trace_once_and_an_interrupted_one_not_at_all() {
         }
     }
     assert_eq!(rows, 4, "three of one trace, one of the other");
+    columns_of_a_dataset(&out);
     ten_questions(&out);
+}
+
+/// The two traces have different fields of the same event, and one has an event in two forms.
+fn columns_of_a_dataset(dataset: &Path) {
+    let run = etwctl(&format!("dataset schemas {} --json", dataset.display()));
+    let shown: serde_json::Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{}", run.err));
+    let rows = shown["rows"].as_array().unwrap().iter().filter(|row| row["provider"] == "MyDriver");
+    let mut found: Vec<String> = rows
+        .map(|row| {
+            let text = |key: &str| row[key].as_str().unwrap().to_owned();
+            format!("{} {}: {}, {} of {}", text("event"), text("column"), text("type"), row["traces"], row["of"])
+        })
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "Read Flags: u32, 1 of 2",
+            "Read Length: u64, 2 of 2",
+            "Read New: u8, 1 of 2",
+            "Read Numbers: list of u16, 1 of 2",
+            "Read Ok: bool, 1 of 2",
+            "Read Status: text, 1 of 2",
+            "Read Text: text, 1 of 2",
+            "Read Time_2: time, 1 of 2",
+            "Read Where.Line: i16, 1 of 2",
+            "Write Share: f64, text, 1 of 1",
+        ]
+    );
+    // What is no dataset, and what is no entry.
+    let missing = dataset.with_file_name("missing");
+    let run = etwctl(&format!("dataset schemas {}", missing.display()));
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert!(run.err.contains(&format!("cannot read {}: this is not a dataset", missing.display())), "{}", run.err);
+    fs::create_dir_all(missing.join("_traces")).unwrap();
+    for (entry, why) in [("{", "EOF"), ("{\"files\": [1]}", "this is not the entry of a trace")] {
+        fs::write(missing.join("_traces/a.json"), entry).unwrap();
+        let run = etwctl(&format!("dataset schemas {}", missing.display()));
+        assert_eq!(run.code, 2, "{}", run.err);
+        assert!(run.err.contains("a.json: ") && run.err.contains(why), "{}", run.err);
+    }
 }
 
 /// Asks the dataset the same ten questions with `DuckDB`, Polars, pyarrow and Apache Spark.
