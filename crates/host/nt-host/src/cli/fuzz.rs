@@ -213,10 +213,10 @@ mod tests {
     #[test]
     fn a_defect_of_the_host_is_named_and_is_no_finding_about_the_driver() {
         let (defect, mistake) = (bug(Rule::Host), bug(Rule::PoolLeak));
-        let text = |bug: &Bug| described(bug, "nt-host run x.sys", "x.fuzz/findings/host".as_ref());
+        let text = |bug: &Bug| described(bug, "COMMAND x.sys", "x.fuzz/findings/host".as_ref());
         assert_eq!(
             text(&defect),
-            "a defect of nt-host: host: what happened\n  nt-host run x.sys\n  x.fuzz/findings/host\n"
+            "a defect of nt-host: host: what happened\n  COMMAND x.sys\n  x.fuzz/findings/host\n"
         );
         assert!(text(&mistake).starts_with("pool-leak: what happened\n"), "{}", text(&mistake));
         assert_eq!(exit_code(&[]), SUCCESS);

@@ -69,6 +69,7 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Schemas(cli::Schemas::List) => store::list(context),
         #[cfg(feature = "parquet")]
         Command::Dataset(cli::Dataset::Add(line)) => dataset::add(context, line),
+        #[cfg(feature = "parquet")]
         Command::Dataset(cli::Dataset::Schemas(line)) => dataset::schemas(context, &line.dir),
         Command::Batch(line) => batch::batch(context, line),
     }
