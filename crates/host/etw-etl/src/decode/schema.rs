@@ -195,12 +195,15 @@ impl Decoder {
     ///
     /// let mut reader = Reader::open("trace.etl")?;
     /// let mut decoder = Decoder::from_reader(&reader, None).without_frames();
+    /// let mut message = String::new();
     /// while let Some(event) = reader.next_ref() {
     ///     let Some(flat) = decoder.flat(&event) else {
     ///         println!("{}", decoder.decode(&event));
     ///         continue;
     ///     };
-    ///     println!("{} {:?}", flat.schema.name, flat.message());
+    ///     if flat.write_message(&mut message) {
+    ///         println!("{} {message}", flat.schema.name);
+    ///     }
     ///     for (field, value) in flat.fields() {
     ///         match value {
     ///             FlatValue::One(_, value) => println!("{}={value}", field.name),

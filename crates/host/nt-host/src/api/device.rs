@@ -36,6 +36,17 @@ impl Device {
 
     /// Like [`ioctl`](Self::ioctl), with data in the output buffer; see [`File::ioctl_with_output`].
     ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// let device = host.add_device()?;
+    /// let answer = device.ioctl_with_output(0x0022_2001, &[1, 0, 0, 0], b"data")?;
+    /// let other = device.begin_ioctl_with_output(0x0022_2001, &[1, 0, 0, 0], b"data")?.wait()?;
+    /// println!("{:?} {:?}", answer.status, other.status);
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails like [`Device::ioctl`]. Returns [`Error::Usage`] for a `METHOD_BUFFERED` code.

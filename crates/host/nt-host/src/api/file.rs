@@ -186,7 +186,11 @@ impl File {
     /// let file = host.add_device()?.open()?;
     /// // METHOD_IN_DIRECT: a header as input, and the data to send in the other buffer.
     /// let answer = file.ioctl_with_output(0x0022_2001, &[1, 0, 0, 0], b"data")?;
-    /// println!("{:?}", answer.status);
+    /// // As another driver sends it.
+    /// let other = file.internal_ioctl_with_output(0x0022_2001, &[1, 0, 0, 0], b"data")?;
+    /// // Without waiting for the end of the request.
+    /// let last = file.begin_ioctl_with_output(0x0022_2001, &[1, 0, 0, 0], b"data")?.wait()?;
+    /// println!("{:?} {:?} {:?}", answer.status, other.status, last.status);
     /// # Ok::<(), nt_host::Error>(())
     /// ```
     ///
