@@ -10,7 +10,7 @@ use parquet::errors::Result;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnDescPtr, Type};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::append::Append;
 use super::column::Column;
@@ -19,7 +19,6 @@ use super::fields::Shape;
 use super::flat::add_list;
 use super::kind::{Kind, Value};
 use super::rows::Rows;
-use crate::output::Json;
 
 /// A file that is being written. It is open only while rows are written to it.
 pub(super) struct Table {

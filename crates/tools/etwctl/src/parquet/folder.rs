@@ -9,6 +9,7 @@ use std::{fs, io};
 use command_line::Partial;
 use etw_etl::{Decoded, Decoder, EventRef, Flat};
 use parquet::errors::ParquetError;
+use serde_json::Value as Json;
 
 use super::common::{Content, Identity};
 use super::fields::{Shape, cell, shape, visit};
@@ -17,7 +18,6 @@ use super::flat::{Fitting, ValueNames};
 use super::kind::Cell;
 use super::known::{Fields, Heading, Known, KnownKinds};
 use super::rows::Rows;
-use crate::output::Json;
 
 /// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{fs, io};
 
-use crate::output::Json;
+use serde_json::Value as Json;
 
 /// The columns of all events of a dataset.
 #[derive(Debug, Default)]
