@@ -14,7 +14,7 @@ pub fn format(message: &str, mut value: impl FnMut(usize) -> Option<String>) -> 
     text
 }
 
-/// Like [`format`], but replaces the content of `text`, so that many messages need no memory of their own. `insert` appends the
+/// Like [`format()`], but replaces the content of `text`, so that many messages need no memory of their own. `insert` appends the
 /// text of a field and returns whether there is such a field.
 ///
 /// ```

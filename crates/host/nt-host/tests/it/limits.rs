@@ -218,7 +218,7 @@ fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {
 /// The function that waits for a debugger runs on the driver's thread. A fault of the host there is not one of the driver.
 #[test]
 fn a_fault_in_code_of_the_host_is_not_a_mistake_of_the_driver() {
-    let host = plain("wdm_limits").debugger(|_| drop(c::wild_read())).prepare().expect("a driver");
+    let host = plain("wdm_limits").debugger(|_| _ = c::wild_read()).prepare().expect("a driver");
     assert!(matches!(host.load(), Err(Error::Stopped(_))));
     let report = host.report();
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
