@@ -1,7 +1,8 @@
 //! Maps and sets as sorted vectors, with the methods of `BTreeMap` and `BTreeSet` that this crate uses.
 //!
 //! The machine keeps some fifty tables of different types, most of them with a few entries. The code of that many types of
-//! `BTreeMap` was a third of the crate. A table that can have very many entries in any order is a `BTreeMap`.
+//! `BTreeMap` was a third of the crate. A table that can have very many entries is a `BTreeMap`, unless new keys are the largest. The pool
+//! hands out its highest addresses first, so a new address is the smallest key.
 
 use std::borrow::Borrow;
 use std::mem;

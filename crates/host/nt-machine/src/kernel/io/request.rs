@@ -1,6 +1,6 @@
 //! The way of IRPs down a device stack and back up. [`super::client`] sends them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use etw_types::NtStatus;
 
@@ -107,7 +107,7 @@ pub(crate) struct Io {
     /// The number of physical devices that were created.
     pub(super) plugged: u32,
     pub(crate) links: Vec<Link>,
-    pub(crate) requests: SortedMap<GuestPtr<IRP>, Request>,
+    pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
     /// Devices that the host uses, for example because it is sending an IRP. See [`Held`](super::device::Held).
@@ -117,7 +117,7 @@ pub(crate) struct Io {
     registrations: Vec<Registration>,
     pub(super) remove_locks: RemoveLocks,
     /// The synchronous IRPs that are completed, and that the I/O manager has freed.
-    pub(super) ended: SortedMap<GuestPtr<IRP>, Origin>,
+    pub(super) ended: BTreeMap<GuestPtr<IRP>, Origin>,
     pub(crate) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,

@@ -1,5 +1,7 @@
 //! The tree of files and folders of the [volume](super::volume).
 
+use std::collections::BTreeMap;
+
 use etw_types::NtStatus;
 
 use crate::kernel::ex::paths::{leaf, parent};
@@ -50,7 +52,7 @@ pub(super) struct Node {
 /// The files, by their path in lower case, and the paths of open file objects.
 #[derive(Debug, Default)]
 pub(crate) struct Volume {
-    pub(super) nodes: SortedMap<String, Node>,
+    pub(super) nodes: BTreeMap<String, Node>,
     pub(super) open: SortedMap<u64, String>,
     /// The enumerations of open folders.
     pub(super) scans: SortedMap<u64, Scan>,

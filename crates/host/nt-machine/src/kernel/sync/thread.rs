@@ -1,5 +1,6 @@
 //! System threads.
 
+use std::collections::BTreeMap;
 use std::thread as std_thread;
 
 use etw_types::NtStatus;
@@ -99,7 +100,7 @@ pub(crate) struct Threads {
     /// Processes that a test invented, by ID, with the paths of their images.
     pub(crate) processes: SortedMap<u64, (GuestPtr<THREAD>, String)>,
     /// The numbers of threads that have ended, by their objects.
-    pub(super) ended: SortedMap<u64, u32>,
+    pub(super) ended: BTreeMap<u64, u32>,
     /// The affinities that drivers set for threads, by their objects.
     pub(super) affinities: SortedMap<u64, u64>,
 }
