@@ -34,17 +34,23 @@ fn padded(out: &mut String, mut number: u64, width: usize) {
 
 /// Appends a number in hexadecimal with a `0x` prefix.
 pub(crate) fn hexadecimal(out: &mut String, number: u64) {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
     let mut text = [b'0'; 16];
     let (mut left, start) = (number, 15 - (number | 1).ilog2() / 4);
     // Always all digits: a loop of constant length is faster.
     for place in text.iter_mut().rev() {
         let [low, ..] = left.to_le_bytes();
-        *place = DIGITS.get(usize::from(low & 0xF)).copied().unwrap_or_default();
+        *place = hex_digit(low);
         left >>= 4;
     }
     out.push_str("0x");
     append(out, text.get(usize::try_from(start).unwrap_or_default()..).unwrap_or_default());
+}
+
+/// Formats bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    text.extend(bytes.iter().flat_map(|byte| hex_digits(*byte)));
+    text
 }
 
 /// Appends a GUID in the format of its [`Guid`] `Display` implementation.
@@ -53,8 +59,7 @@ pub(crate) fn guid(out: &mut String, guid: &Guid) {
         if matches!(index, 4 | 6 | 8 | 10) {
             out.push('-');
         }
-        out.push(hex((byte >> 4).into()));
-        out.push(hex(byte.into()));
+        out.extend(hex_digits(byte));
     }
 }
 
@@ -83,10 +88,15 @@ fn digit(number: u64) -> u8 {
     b'0' + u8::try_from(number).unwrap_or_default()
 }
 
-fn hex(nibble: u64) -> char {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let place = usize::try_from(nibble & 0xF).unwrap_or_default();
-    DIGITS.get(place).map_or('?', |digit| char::from(*digit))
+/// Returns the digits of a byte.
+fn hex_digits(byte: u8) -> [char; 2] {
+    [byte >> 4, byte].map(|nibble| char::from(hex_digit(nibble)))
+}
+
+/// Returns the digit of the lower four bits.
+fn hex_digit(nibble: u8) -> u8 {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    DIGITS.get(usize::from(nibble & 0xF)).copied().unwrap_or_default()
 }
 
 fn append(out: &mut String, digits: &[u8]) {
@@ -98,7 +108,7 @@ fn append(out: &mut String, digits: &[u8]) {
 mod tests {
     use etw_types::Guid;
 
-    use super::{decimal, guid, hexadecimal, time};
+    use super::{decimal, guid, hex, hexadecimal, time};
     use crate::time::FileTime;
 
     fn shown(show: impl FnOnce(&mut String)) -> String {
@@ -118,5 +128,6 @@ mod tests {
         for ticks in [0, -1, 134_105_812_840_355_567, 2_650_467_743_999_999_999, 2_650_467_744_000_000_000, i64::MAX] {
             assert_eq!(shown(|out| time(out, FileTime(ticks))), FileTime(ticks).to_string());
         }
+        assert_eq!(hex(&[0, 0xAB]), "00ab");
     }
 }

@@ -51,7 +51,7 @@ impl Entry {
         let mut fields = Vec::new();
         flatten("", &decoded.fields, ignored, &mut fields);
         if let Some(raw) = &decoded.raw {
-            let text = crate::format::bytes::hex(raw);
+            let text = crate::digits::hex(raw);
             fields.push(Value { name: "(undecoded)".into(), types: (InType::Invalid, OutType::Default), text });
         }
         Self {

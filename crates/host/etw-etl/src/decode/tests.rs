@@ -7,7 +7,7 @@ use etw_types::{Channel, EventDescriptor, Guid, InType, OutType};
 use test_support::reencode;
 
 use super::{Kind, Node, Parts, Scalar};
-use crate::format::bytes::hex;
+use crate::digits::hex;
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
 use crate::testing::{TRAITS, descriptor, event_of, read, read_record, trace_logging};
 use crate::{EventData, ExtendedItem, ExtendedType};

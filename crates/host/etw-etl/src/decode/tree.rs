@@ -8,8 +8,8 @@ use etw_types::{InType, OutType};
 use super::plan::{FREE_NAMES, FREE_VALUES, NAMES_PER_BYTE, VALUES_PER_BYTE};
 use super::value::escape::escaped;
 use super::value::{Scalar, show};
+use crate::digits::hex;
 use crate::event::name_text;
-use crate::format::bytes::hex;
 
 /// A field and its value.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use super::json::{Integers, push, string};
 use super::typed::fields;
 use crate::decode::Decoded;
+use crate::digits::hex;
 use crate::event::EventRef;
-use crate::format::bytes::hex;
 use crate::pair::{Pairs, Role};
 
 /// The beginning of every export.

@@ -7,8 +7,8 @@
 use super::json::Integers;
 use super::typed;
 use crate::decode::{Decoded, Field, Node, Scalar};
+use crate::digits::hex;
 use crate::event::EventRef;
-use crate::format::bytes::hex;
 
 pub(super) const COLUMNS: &str = "time,provider,provider_id,event,kind,id,version,channel,level,opcode,task,keyword,\
                                   pid,tid,cpu,activity,related,fields,raw,process,thread,file,key,message\r\n";

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use crate::decode::Scalar;
+use crate::digits::hex;
 use crate::digits::{decimal, hexadecimal};
-use crate::format::bytes::hex;
 
 /// How to write integers beyond 2^53 - 1, which a JSON parser may round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use etw_types::Guid;
 use super::json::{self, Integers, push, string};
 use super::typed::fields;
 use crate::decode::Decoded;
+use crate::digits::hex;
 use crate::digits::{decimal, guid, hexadecimal, time};
 use crate::event::EventRef;
-use crate::format::bytes::hex;
 
 /// The beginning of every line. The version must change whenever the keys or their meaning change.
 const START: &str = "{\"schema_version\":1,\"time\":\"";

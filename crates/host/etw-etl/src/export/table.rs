@@ -10,8 +10,8 @@ use etw_types::{Guid, Level, Opcode};
 use super::columns::Columns;
 use super::paint;
 use crate::decode::{Decoded, Field, Scalar, escaped};
+use crate::digits::hex;
 use crate::event::EventRef;
-use crate::format::bytes::hex;
 use crate::time::FileTime;
 
 /// Number of rows that are aligned with each other.

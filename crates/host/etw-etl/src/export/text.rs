@@ -2,8 +2,8 @@
 
 use super::json::push;
 use crate::decode::{Decoded, Scalar, escaped};
+use crate::digits::hex;
 use crate::event::{EventRef, Kind};
-use crate::format::bytes::hex;
 use crate::format::logfile::LogfileHeader;
 
 /// The hook id of the first record of a file.

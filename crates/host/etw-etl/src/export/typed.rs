@@ -7,7 +7,7 @@ use etw_types::{InType, OutType};
 
 use super::json::{Integers, push, scalar, string};
 use crate::decode::{Field, Node, Scalar};
-use crate::format::bytes::hex;
+use crate::digits::hex;
 
 /// Up to this many fields, duplicate names are found by comparison rather than by hashing.
 const FEW: usize = 16;

@@ -61,17 +61,9 @@ pub(crate) fn utf16z(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
-/// Formats bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
-    let mut text = String::with_capacity(bytes.len() * 2);
-    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]));
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{guid_at, hex, i64_at, put, split_utf16z, u8_at, u16_at, u32_at, u64_at, utf16z};
+    use super::{guid_at, i64_at, put, split_utf16z, u8_at, u16_at, u32_at, u64_at, utf16z};
     use etw_types::Guid;
 
     #[test]
@@ -99,6 +91,5 @@ mod tests {
         assert_eq!((first.as_str(), split_utf16z(rest).0.as_str()), ("Sitzung ü", "x.etl"));
         assert_eq!(split_utf16z(rest).1, [0; 0], "nothing follows");
         assert_eq!(split_utf16z(&[b'a', 0, b'b']).0, "a");
-        assert_eq!(hex(&[0, 0xAB]), "00ab");
     }
 }

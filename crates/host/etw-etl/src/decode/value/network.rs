@@ -6,7 +6,8 @@ use etw_types::OutType;
 
 use super::scalar::Scalar;
 use super::text;
-use crate::format::bytes::{array_at, hex, u16_at, u32_at};
+use crate::digits::hex;
+use crate::format::bytes::{array_at, u16_at, u32_at};
 
 /// `AF_INET` on Windows.
 const AF_INET: u16 = 2;

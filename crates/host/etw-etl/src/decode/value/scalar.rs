@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::escape::quoted;
-use crate::format::bytes::hex;
+use crate::digits::hex;
 
 /// A value as it is shown.
 #[derive(Clone, Debug, PartialEq)]

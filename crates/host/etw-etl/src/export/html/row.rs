@@ -2,9 +2,9 @@
 
 use super::strings::Strings;
 use crate::decode::{Decoded, Field, Names, Node};
+use crate::digits::hex;
 use crate::event::EventRef;
 use crate::export::json::{Integers, push, scalar, stack, string};
-use crate::format::bytes::hex;
 
 /// Maximum number of bytes of undecoded data shown for an event.
 const MAX_RAW: usize = 4096;
