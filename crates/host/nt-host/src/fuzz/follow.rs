@@ -36,8 +36,11 @@ const ANSWER: usize = 64;
 const SCHEDULES: u32 = 6;
 const MORE_SCHEDULES: u32 = 2;
 
-/// `METHOD_IN_DIRECT`.
-pub(super) const IN_DIRECT: u32 = 1;
+/// Returns whether the output buffer of a request is a second input: with `METHOD_IN_DIRECT`. With other methods a driver rarely
+/// reads it.
+pub(super) const fn has_second_input(request: &IoRequest) -> bool {
+    request.code & 3 == 1
+}
 
 /// The statuses with which devices of other drivers refuse requests.
 pub(super) const REFUSALS: [NtStatus; 3] =
@@ -96,8 +99,7 @@ pub(super) fn follow_up(
     };
     let sent = send(request);
     let near: Arc<[u64]> = near.into();
-    // With METHOD_IN_DIRECT the output buffer is a second input. With other methods a driver rarely reads it.
-    let (early, late) = if request.code & 3 == IN_DIRECT {
+    let (early, late) = if has_second_input(request) {
         (output_constants(&sent, &near), no_tails())
     } else {
         (no_tails(), output_constants(&sent, &near))

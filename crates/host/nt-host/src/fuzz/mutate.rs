@@ -9,7 +9,7 @@ use super::bytes;
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use super::filtered::{self, can_change};
-use super::follow::{IN_DIRECT, LATE, REFUSALS, control};
+use super::follow::{LATE, REFUSALS, control, has_second_input};
 use super::input::{Environment, Input};
 use super::plan::Plan;
 use crate::wire::Step;
@@ -177,8 +177,7 @@ impl Mutator<'_> {
             _ if request.kind == RequestKind::READ => request.output = bytes::length(rng, values) as u32,
             way => {
                 let other = corpus.any(rng).and_then(|input| input.steps.iter().rev().find_map(Step::request));
-                // With METHOD_IN_DIRECT the output buffer is a second input. With other methods a driver rarely reads it.
-                let reads_output = request.code & 3 == IN_DIRECT || !request.output_data.is_empty();
+                let reads_output = has_second_input(request) || !request.output_data.is_empty();
                 let (data, other) = if request.sends_output() && reads_output && way % 2 == 0 {
                     (&mut request.output_data, other.map(|other| other.output_data.as_slice()))
                 } else {
