@@ -59,8 +59,8 @@ fn host() -> String {
 /// Returns the folder with the sources of the release of windows-sys that the tests use.
 fn dir() -> PathBuf {
     let output = Command::new(env!("CARGO"))
-        // Packages for other platforms may not have been downloaded; with this filter, cargo needs no network.
-        .args(["metadata", "--format-version", "1", "--offline", "--filter-platform", &host(), "--manifest-path"])
+        // Without packages for other platforms. What the filter leaves may not have been downloaded if only this crate was built.
+        .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &host(), "--manifest-path"])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
         .output()
         .expect("cargo runs");
