@@ -1,12 +1,13 @@
 //! Objects: creation and access. [`super::life`] deletes them.
 
 use std::fmt;
+use std::sync::MutexGuard;
 
 use super::Handle;
 use super::attributes::{Attributes, Level};
 use super::buffers::check_memory;
 use super::kind::{Farewell, Kind, Object};
-use super::state::with;
+use super::state::{Framework, locked, with};
 use crate::cpu::thread;
 use crate::kernel::{self, kernel};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
@@ -95,22 +96,41 @@ pub(super) fn created_if_wanted(result: Outcome<Handle>, place: GuestPtr<Handle>
 
 /// Reads an object. An invalid handle stops the machine, as in the framework.
 pub(super) fn lookup<R>(handle: Handle, look: impl FnOnce(&Object) -> R) -> R {
-    change(handle, |object| look(object))
+    let mut framework = locked();
+    match framework.object(handle) {
+        Some(object) => look(object),
+        None => invalid(framework, handle),
+    }
 }
 
 /// Changes an object. An invalid handle stops the machine.
 pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> R {
-    change_if_exists(handle, change).unwrap_or_else(|| violation(handle))
+    let mut framework = locked();
+    match framework.object(handle) {
+        Some(object) => change(object),
+        None => invalid(framework, handle),
+    }
 }
 
 /// Changes an object, unless another thread has destroyed it meanwhile.
 pub(super) fn change_if_exists<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> Option<R> {
-    with(|framework| framework.objects.get_mut(&handle).map(change))
+    with(|framework| framework.object(handle).map(change))
 }
 
 /// Reads or changes the data of an object. An object of another kind stops the machine.
 pub(super) fn part<T: Kind, R>(handle: Handle, body: impl FnOnce(&mut T) -> R) -> R {
-    change(handle, |object| object.get_mut().map(body)).unwrap_or_else(|| violation(handle))
+    let mut framework = locked();
+    match framework.object(handle).and_then(Object::get_mut) {
+        Some(part) => body(part),
+        None => invalid(framework, handle),
+    }
+}
+
+/// Stops the machine because of a handle. The functions above have hundreds of instances, which share this.
+#[inline(never)]
+fn invalid(framework: MutexGuard<'_, Framework>, handle: Handle) -> ! {
+    drop(framework);
+    violation(handle)
 }
 
 /// Returns whether an object is of a kind. An invalid handle stops the machine.

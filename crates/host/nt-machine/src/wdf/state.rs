@@ -126,6 +126,12 @@ impl Framework {
         self.objects.iter().filter_map(|(handle, object)| Some((*handle, object.get()?)))
     }
 
+    /// Returns an object.
+    #[inline(never)]
+    pub(super) fn object(&mut self, handle: Handle) -> Option<&mut Object> {
+        self.objects.get_mut(&handle)
+    }
+
     /// Returns the data of an object. Returns `None` if it does not exist or is of another kind.
     pub(super) fn get_mut<T: Kind>(&mut self, handle: Handle) -> Option<&mut T> {
         self.objects.get_mut(&handle)?.get_mut()
@@ -251,7 +257,7 @@ pub(super) fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
 
 /// `with` has hundreds of instances, which share this.
 #[inline(never)]
-fn locked() -> MutexGuard<'static, Framework> {
+pub(super) fn locked() -> MutexGuard<'static, Framework> {
     kernel::lock(&FRAMEWORK.get().framework)
 }
 
