@@ -93,7 +93,12 @@ impl Metadata {
                 Some(name) => host.tool("cargo").hidden_env("RUSTUP_TOOLCHAIN", name),
                 None => host.cargo(),
             };
-            let cargo = if is_unstable { cargo.hidden_env("RUSTC_BOOTSTRAP", "1") } else { cargo };
+            let cargo = if is_unstable {
+                // Cargo keeps what rustc says, also that it rejects flags, and does not notice this variable.
+                cargo.hidden_env("RUSTC_BOOTSTRAP", "1").hidden_env("CARGO_CACHE_RUSTC_INFO", "0")
+            } else {
+                cargo
+            };
             // Cargo has no such option here, but reads the variable.
             let target_dir = options.target_dir.iter();
             target_dir

@@ -380,3 +380,14 @@ fn programs_of_microsofts_that_build_scripts_run() {
         is_refused(&folder, &["runs rc, the resource compiler", "llvm-rc"]);
     }
 }
+
+/// Cargo keeps in `target` what rustc says about the flags, also that a stable one rejects them.
+#[test]
+fn unstable_flags_work_again_when_cargo_has_a_target_folder() {
+    let folder = plain("unstable-flags", "", "");
+    write(folder.join(".cargo/config.toml"), "[target.x86_64-pc-windows-msvc]\nrustflags = [\"-Zemit-stack-sizes\"]\n");
+    fs::create_dir(folder.join("target")).unwrap();
+    for _ in 0..2 {
+        builds(&[], &folder, &["unstable_flags"]);
+    }
+}
