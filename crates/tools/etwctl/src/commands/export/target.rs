@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 use command_line::{Content, Inputs};
+use httparse::{EMPTY_HEADER, Header, Response, Status, parse_chunk_size};
 use serde_json::Value;
 
 use super::otlp::Batch;
@@ -15,8 +16,10 @@ use crate::output::Output;
 
 /// The schemes of collectors, and the ports of addresses without one: that of collectors, and that of HTTPS.
 const SCHEMES: [(&str, u16); 2] = [("http://", 4318), ("https://", 443)];
-/// Maximum length of the first line of a result, in bytes. A collector that sends more does not speak HTTP.
-const MAX_STATUS: u64 = 1024;
+/// Maximum length of a line that an error shows, in bytes.
+const MAX_STATUS: usize = 1024;
+/// Maximum number of the headers of a result.
+const MAX_HEADERS: usize = 64;
 /// Maximum length of a result, in bytes.
 const MAX_RESULT: u64 = 64 * 1024;
 
@@ -112,31 +115,61 @@ fn exchange(stream: &mut (impl Read + Write), host: &str, path: &str, body: &str
     )?;
     stream.flush()?;
     let mut reader = BufReader::new(stream.take(MAX_RESULT));
-    let mut status = String::new();
-    reader.by_ref().take(MAX_STATUS).read_line(&mut status)?;
-    match status.split(' ').nth(1) {
-        Some(code) if code.starts_with('2') => rejected(&mut reader).map_or(Ok(()), |text| Err(io::Error::other(text))),
-        _ => Err(io::Error::other(format!("the collector's result is '{}'", status.trim_end()))),
+    let head = read_head(&mut reader)?;
+    let mut headers = [EMPTY_HEADER; MAX_HEADERS];
+    let mut result = Response::new(&mut headers);
+    // A collector that took everything may end the connection after the first line.
+    let parsed = result.parse(&head);
+    if let Some(200..300) = result.code {
+        let body = parsed.ok().and_then(|_| read_body(&mut reader, result.headers));
+        return body.and_then(|body| rejected(&body)).map_or(Ok(()), |text| Err(io::Error::other(text)));
     }
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line.get(..MAX_STATUS).unwrap_or(line));
+    Err(io::Error::other(format!("the collector's result is '{}'", line.trim_end())))
 }
 
-/// Reads the rest of a result, and returns what the collector says about records that it did not take. A collector that took all
-/// may end the connection without it.
-fn rejected(reader: &mut impl BufRead) -> Option<String> {
-    let mut length = 0;
+/// Reads the first line and the headers of a result, up to the empty line after them.
+fn read_head(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while reader.read_until(b'\n', &mut head)? != 0 && !head.ends_with(b"\n\r\n") && !head.ends_with(b"\n\n") {}
+    Ok(head)
+}
+
+/// Reads the body of a result, whose headers say how long it is.
+fn read_body(reader: &mut impl BufRead, headers: &[Header<'_>]) -> Option<Vec<u8>> {
+    let value = |name: &str| {
+        let header = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+        str::from_utf8(header.value).ok().map(str::trim)
+    };
+    if value("transfer-encoding").is_some_and(|encoding| encoding.eq_ignore_ascii_case("chunked")) {
+        return read_chunks(reader);
+    }
+    let length = value("content-length")?.parse().ok()?;
+    let mut body = Vec::new();
+    reader.take(length).read_to_end(&mut body).ok()?;
+    Some(body)
+}
+
+/// Reads a body in chunks, each after its length. The last one is empty.
+fn read_chunks(reader: &mut impl BufRead) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
     loop {
         let mut line = Vec::new();
         reader.read_until(b'\n', &mut line).ok()?;
-        let line = str::from_utf8(line.trim_ascii()).ok()?;
-        if line.is_empty() {
-            break;
+        let Ok(Status::Complete((_, length))) = parse_chunk_size(&line) else { return None };
+        if length == 0 {
+            return Some(body);
         }
-        let (name, value) = line.split_once(':')?;
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().ok()?;
-        }
+        reader.by_ref().take(length).read_to_end(&mut body).ok()?;
+        // The end of the line after the chunk.
+        reader.read_until(b'\n', &mut Vec::new()).ok()?;
     }
-    let result: Value = serde_json::from_reader(reader.by_ref().take(length)).ok()?;
+}
+
+/// Returns what the collector says about records that it did not take.
+fn rejected(body: &[u8]) -> Option<String> {
+    let result: Value = serde_json::from_slice(body).ok()?;
     let partial = result.get("partialSuccess")?;
     // The protocol writes 64-bit integers as text.
     let count = ["rejectedLogRecords", "rejectedSpans"].into_iter().find_map(|key| partial.get(key))?;
@@ -148,6 +181,9 @@ fn rejected(reader: &mut impl BufRead) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::io::{self, Read, Write};
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     use super::{Collector, exchange};
 
@@ -192,6 +228,43 @@ mod tests {
         let logs = error(r#""rejectedLogRecords":"3","errorMessage":"too old""#);
         assert_eq!(logs, "the collector did not take 3 records of this request: too old");
         assert!(error(r#""rejectedSpans":2"#).contains(" 2 records"));
+    }
+
+    #[test]
+    fn a_result_in_chunks_is_read() {
+        let send = |result: &'static [u8]| exchange(&mut Endless(result), "collector:4318", "/v1/logs", "{}");
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+            13;name=value\r\n{\"partialSuccess\":{\r\n1c\r\n\"rejectedLogRecords\":\"7\"}}  \r\n0\r\n\r\n";
+        assert!(send(chunked).unwrap_err().to_string().contains("did not take 7 records"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_result_is_read(bytes: Vec<u8>, headers in "([A-Za-z-]{1,8}: [ -~]{0,8}\r\n){0,3}", length in 0..2000_usize, is_chunked: bool) {
+            let way = if is_chunked { "Transfer-Encoding: chunked".into() } else { format!("Content-Length: {length}") };
+            let head = format!("HTTP/1.1 200 OK\r\n{headers}{way}\r\n\r\n");
+            for result in [[head.as_bytes(), &bytes].concat(), bytes] {
+                // Nothing panics, and the end of a connection is no error of its own.
+                let _ = exchange(&mut Endless(result.leak()), "collector:4318", "/v1/logs", "{}");
+            }
+        }
+
+        #[test]
+        fn a_body_is_the_same_in_chunks_of_any_length(count in 1..1000_u32, lengths in vec(1..40_usize, 1..40)) {
+            let body = format!("{{\"partialSuccess\":{{\"rejectedSpans\":\"{count}\"}}}}");
+            let (mut rest, mut chunks) = (body.as_bytes(), Vec::new());
+            for length in lengths.into_iter().cycle() {
+                let (chunk, after) = rest.split_at(length.min(rest.len()));
+                chunks.extend([format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat());
+                if chunk.is_empty() {
+                    break;
+                }
+                rest = after;
+            }
+            let result = [b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", chunks.as_slice()].concat();
+            let error = exchange(&mut Endless(result.leak()), "collector:4318", "/v1/traces", "{}").unwrap_err();
+            prop_assert_eq!(error.to_string(), format!("the collector did not take {count} records of this request: no reason given"));
+        }
     }
 
     #[test]
