@@ -31,6 +31,7 @@
 //! | find mistakes with generated requests | [`Fuzz`], [`Harvest`] |
 //! | send traffic through the callouts of a driver | [`NtHost::connect`], [`NtHost::send_packet`]; [`Passage`] has the verdicts |
 //! | script ports and registers, and see what the driver did with them | [`Builder::register`], [`Builder::hardware`], [`NtHost::hardware_log`] |
+//! | send requests with addresses of the client's memory | [`NtHost::client_memory`], [`ClientMemory`] |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
@@ -59,8 +60,9 @@ mod suggest;
 mod wire;
 
 pub use api::{
-    Attempt, Broken, Builder, Callback, Device, Difference, Expectation, File, FileOperation, Frameworks, HardwareLog,
-    Matrix, Mistake, NtHost, PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile, pci_header,
+    Attempt, Broken, Builder, Callback, ClientMemory, Device, Difference, Expectation, File, FileOperation, Frameworks,
+    HardwareLog, Matrix, Mistake, NtHost, PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile,
+    pci_header,
 };
 pub use error::Error;
 pub use etw_etl::Event;

@@ -9,7 +9,7 @@
         return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
     }
 
-static PVOID LookUp(PWSTR Name)
+static inline PVOID LookUp(PWSTR Name)
 {
     UNICODE_STRING name;
 

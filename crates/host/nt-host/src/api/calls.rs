@@ -44,6 +44,7 @@ impl NtHost {
             | Reply::Messages { .. }
             | Reply::Hardware { .. }
             | Reply::Passage { .. }
+            | Reply::Memory { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }

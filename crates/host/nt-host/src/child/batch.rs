@@ -247,6 +247,9 @@ impl<'a> Clients<'a> {
             Step::FailNext { call } => machine.fail_next(*call),
             Step::Change { offset, value } => machine.change_next(*offset, *value),
             Step::AnswerNext { answer } => machine.answer_next(answer.clone()),
+            Step::Memory { address, data } => {
+                let _ = machine.write_client_memory(*address, data);
+            }
             Step::Wait { time } => machine.advance(*time),
             Step::Interrupt { number } => {
                 let _ = self.device.map(|device| machine.interrupt(device, *number));

@@ -174,6 +174,9 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
             Reply::Together { answers: batch::together(machine, &requests, schedule) }
         }
         Request::FailNext { .. } | Request::ChangeNext { .. } | Request::AnswerNext { .. } => change(machine, request),
+        Request::MemoryWrite { .. } | Request::MemoryRead { .. } | Request::MemoryFree { .. } => {
+            memory(machine, request)
+        }
         Request::Names {} => Reply::Names {
             devices: machine.device_names(),
             values: machine.missing_values(),
@@ -211,6 +214,19 @@ fn change(machine: Machine, request: Request) -> Reply {
         _ => {}
     }
     done()
+}
+
+/// Writes, reads or frees memory of the client.
+fn memory(machine: Machine, request: Request) -> Reply {
+    match request {
+        Request::MemoryWrite { address, data } => result(machine.write_client_memory(address, &data)),
+        Request::MemoryFree { address, length } => result(machine.free_client_memory(address, length)),
+        Request::MemoryRead { address, length } => match machine.read_client_memory(address, length) {
+            Ok(data) => Reply::Memory { data },
+            Err(status) => Reply::Status { status },
+        },
+        _ => done(),
+    }
 }
 
 fn result(result: Result<(), NtStatus>) -> Reply {

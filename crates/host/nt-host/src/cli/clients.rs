@@ -6,6 +6,7 @@ use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::files::Files;
+use super::memory::Memory;
 use super::network::Traffic;
 use super::progress::{Progress, Sent, status_of};
 use crate::wire::{Step, hexadecimal};
@@ -29,13 +30,14 @@ pub(super) struct Clients<'a> {
     /// What the clients have open on the volume.
     volume: Files,
     traffic: Traffic,
+    memory: Memory,
 }
 
 impl<'a> Clients<'a> {
     pub(super) fn new(host: &'a NtHost, device: &'a mut Option<Device>) -> Self {
         let (files, begun, waiting) = (Vec::new(), Vec::new(), Vec::new());
-        let (volume, traffic) = (Files::default(), Traffic::default());
-        Self { host, device, files, current: 0, begun, together: 0, schedule: 0, waiting, volume, traffic }
+        let (volume, traffic, memory) = (Files::default(), Traffic::default(), Memory::default());
+        Self { host, device, files, current: 0, begun, together: 0, schedule: 0, waiting, volume, traffic, memory }
     }
 
     /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue. Requests that
@@ -79,10 +81,14 @@ impl<'a> Clients<'a> {
                 Step::Transfer { inbound, data } => self.traffic.transfer(self.host, *inbound, data, progress)?,
                 Step::Disconnect {} => self.traffic.disconnect(self.host, progress)?,
                 Step::Packet { packet } => self.traffic.packet(self.host, packet, progress)?,
+                Step::Memory { address, data } => self.memory.write(self.host, *address, data, progress)?,
             }
+            self.memory.show_changes(progress)?;
         }
         self.send_together(progress)?;
         (1..=self.begun.len()).try_for_each(|number| self.cancel(number, progress))?;
+        self.memory.show_changes(progress)?;
+        progress.memory = self.memory.contents();
         self.volume.close()
     }
 

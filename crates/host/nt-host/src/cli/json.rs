@@ -29,6 +29,7 @@ pub(super) fn json(
         "result": verdict.result,
         "unloaded": progress.unloaded == Some(true),
         "requests": progress.requests.iter().map(request).collect::<Vec<_>>(),
+        "memory": progress.memory.iter().map(memory).collect::<Vec<_>>(),
         "notes": notes,
         "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),
         "other_findings": report.other_findings().iter().map(finding).collect::<Vec<_>>(),
@@ -66,6 +67,10 @@ fn request(request: &Sent) -> Value {
         "output": request.output,
         "sent": request.arrived,
     })
+}
+
+fn memory((address, data): &(u64, String)) -> Value {
+    json!({ "address": format!("{address:#x}"), "data": data })
 }
 
 fn access(access: &HardwareAccess) -> Value {
@@ -147,6 +152,7 @@ mod tests {
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         let mut progress = Progress::mute();
         progress.requests.push(sent);
+        progress.memory.push((0x1000_0000, "0b".into()));
         let register = Register::Port(0x378);
         let access = HardwareAccess { register, width: 1, is_write: true, value: 0x41 };
         let hardware = HardwareLog { accesses: vec![access], dropped: 2 };
@@ -154,7 +160,7 @@ mod tests {
         assert_eq!(
             json(&verdict, &progress, &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0, &hardware),
             "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":false,\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
-             \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"microsoft\":[{\"set\":\"wdm\",\"name\":\"DebugBreakUsage\",\"url\":\"https://learn.microsoft.com/windows-hardware/drivers/devtest/wdm-debugbreakusage\"}],\"image\":null,\"routine\":null,\"irql\":0,\
+             \"memory\":[{\"address\":\"0x10000000\",\"data\":\"0b\"}],\"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"microsoft\":[{\"set\":\"wdm\",\"name\":\"DebugBreakUsage\",\"url\":\"https://learn.microsoft.com/windows-hardware/drivers/devtest/wdm-debugbreakusage\"}],\"image\":null,\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"image\":null,\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
              \"inlined\":false}]}],\"other_findings\":[],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\

@@ -17,6 +17,7 @@ mod interrupt;
 mod json;
 mod list;
 mod matrix;
+mod memory;
 mod network;
 mod progress;
 mod run;

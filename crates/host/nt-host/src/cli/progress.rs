@@ -71,6 +71,8 @@ pub(super) struct Progress {
     pub(super) requests: Vec<Sent>,
     /// The requests that the clients could not send.
     pub(super) gaps: Vec<Gap>,
+    /// What the memory of the client held at the end of its steps, in hexadecimal, with the addresses.
+    pub(super) memory: Vec<(u64, String)>,
     /// Whether the driver was unloaded; `None` if the run did not come that far.
     pub(super) unloaded: Option<bool>,
 }
@@ -88,7 +90,7 @@ impl Progress {
     /// Creates a progress that shows nothing.
     pub(super) const fn mute() -> Self {
         let requests = Vec::new();
-        Self { line: false, prints: false, requests, gaps: Vec::new(), unloaded: None }
+        Self { line: false, prints: false, requests, gaps: Vec::new(), memory: Vec::new(), unloaded: None }
     }
 
     pub(super) fn step(&mut self, what: &str) {

@@ -11,6 +11,9 @@ use super::values::{below, bytes, number, remote};
 use crate::api::output_is_lost;
 use crate::wire::{OUTPUT, Step};
 
+/// The size of the largest memory of a client in bytes.
+const LARGEST: u32 = 16 << 20;
+
 /// The options that are steps. [`Steps`] keeps their order on the command line.
 #[derive(Args)]
 #[command(next_help_heading = "What clients do, in the order of the command line")]
@@ -69,6 +72,9 @@ struct StepOptions {
     /// Change four bytes of the next input with `METHOD_NEITHER` after the driver has read them, to find double fetches
     #[arg(long, value_name = "OFFSET=VALUE", value_parser = change)]
     change: Vec<Step>,
+    /// Write to memory of the client at an address for the data of requests; shows what the driver writes there
+    #[arg(long, value_name = "ADDRESS/[LENGTH][:HEX]", value_parser = memory)]
+    client_memory: Vec<Step>,
     /// Let time pass
     #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::wait))]
     wait: Vec<Step>,
@@ -202,16 +208,31 @@ fn control(kind: RequestKind, text: &str) -> Result<IoRequest, String> {
     if request.output_data.is_empty() || request.sends_output() { Ok(request) } else { Err(output_is_lost(code)) }
 }
 
-/// Parses an output buffer: its length, and what it holds. Without a length, it is as long as its data.
+/// Parses a buffer: its length, and what it holds. Without a length, it is as long as its data.
 fn buffer(text: &str) -> Result<(u32, Vec<u8>), String> {
     let Some((size, data)) = text.split_once(':') else { return Ok((length(text)?, Vec::new())) };
     let data = bytes(data)?;
     let count = u32::try_from(data.len()).map_err(|_| format!("{} bytes are too many for one request", data.len()))?;
     let size = if size.is_empty() { count } else { length(size)? };
     if size < count {
-        return Err(format!("an output buffer of {size} bytes cannot hold {count}: expected a larger length, or none"));
+        return Err(format!("a buffer of {size} bytes cannot hold {count}: expected a larger length, or none"));
     }
     Ok((size, data))
+}
+
+/// Parses memory of a client: its address, and then as an output buffer.
+fn memory(text: &str) -> Result<Step, String> {
+    let bad = || format!("`{text}` is not memory: expected for example 0x10000000/64 or 0x10000000/:0AFF");
+    let (address, rest) = text.split_once('/').filter(|(_, rest)| !rest.is_empty()).ok_or_else(bad)?;
+    let (address, (length, mut data)) = (number(address)?, buffer(rest)?);
+    if length == 0 {
+        return Err(bad());
+    }
+    if length > LARGEST {
+        return Err(format!("`{text}` is too much memory: a client has at most 16 MiB in one piece"));
+    }
+    data.resize(length as usize, 0);
+    Ok(Step::Memory { address, data })
 }
 
 fn change(text: &str) -> Result<Step, String> {

@@ -156,6 +156,7 @@ const fn is_plain(step: &Step) -> bool {
                 | Step::Change { .. }
                 | Step::Transfer { .. }
                 | Step::Packet { .. }
+                | Step::Memory { .. }
         ),
     }
 }

@@ -127,6 +127,9 @@ impl Code {
                 self.line(&format!("let _ = host.answer_next({answer});"));
             }
             Step::Change { offset, value } => self.line(&format!("let _ = host.change_next({offset}, {value:#X});")),
+            Step::Memory { address, data } => {
+                self.line(&format!("let _ = host.client_memory({address:#X}, &{data:?});"));
+            }
             Step::Wait { time } => {
                 self.line(&format!("let _ = host.advance(Duration::from_nanos({}));", time.saturating_mul(100)));
             }
@@ -281,6 +284,7 @@ mod tests {
             request(&direct),
             Step::Close {},
             Step::Change { offset: 4, value: 0x1000 },
+            Step::Memory { address: 0x1000_0000, data: vec![1, 2] },
             Step::FailNext { call: 1 },
             Step::AnswerNext { answer: Some(below.clone()) },
             Step::AnswerNext { answer: None },

@@ -121,6 +121,12 @@ messages! {
         Passage { id: u64 } = 64,
         /// Take the driver's accesses to hardware.
         Hardware {} = 70,
+        /// Write to memory of the client's process.
+        MemoryWrite { address: u64, data: Vec<u8> } = 80,
+        /// Read memory of the client's process.
+        MemoryRead { address: u64, length: u32 } = 81,
+        /// Free memory of the client's process.
+        MemoryFree { address: u64, length: u32 } = 82,
     }
 }
 
@@ -164,6 +170,8 @@ messages! {
         Passage { passage: Passage } = 60,
         /// Accesses to hardware, and the number of those that were not recorded.
         Hardware { accesses: Vec<HardwareAccess>, dropped: u64 } = 70,
+        /// What memory of the client's process holds.
+        Memory { data: Vec<u8> } = 80,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

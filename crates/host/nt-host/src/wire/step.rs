@@ -60,6 +60,8 @@ messages! {
         Disconnect {} = 22,
         /// Sends or receives a packet.
         Packet { packet: Packet } = 23,
+        /// Writes to memory of the client's process, and allocates it where there is none.
+        Memory { address: u64, data: Vec<u8> } = 24,
     }
 }
 
@@ -103,7 +105,9 @@ impl Step {
     pub(crate) const fn data(&self) -> Option<&Vec<u8>> {
         match self {
             Self::Request { request } | Self::Begin { request } => Some(&request.input),
-            Self::Transfer { data, .. } | Self::Packet { packet: Packet { data, .. } } => Some(data),
+            Self::Memory { data, .. } | Self::Transfer { data, .. } | Self::Packet { packet: Packet { data, .. } } => {
+                Some(data)
+            }
             Self::File { step } => step.data(),
             _ => None,
         }
@@ -113,7 +117,9 @@ impl Step {
     pub(crate) const fn data_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
             Self::Request { request } | Self::Begin { request } => Some(&mut request.input),
-            Self::Transfer { data, .. } | Self::Packet { packet: Packet { data, .. } } => Some(data),
+            Self::Memory { data, .. } | Self::Transfer { data, .. } | Self::Packet { packet: Packet { data, .. } } => {
+                Some(data)
+            }
             Self::File { step } => step.data_mut(),
             _ => None,
         }
@@ -182,6 +188,7 @@ impl Step {
             Self::Transfer { inbound, data } => ("--transfer", Some(directed(*inbound, data))),
             Self::Disconnect {} => ("--disconnect", None),
             Self::Packet { packet: Packet { data, inbound } } => ("--packet", Some(directed(*inbound, data))),
+            Self::Memory { address, data } => ("--client-memory", Some(memory(*address, data))),
         }
     }
 }
@@ -210,6 +217,15 @@ fn output(request: &IoRequest) -> String {
     }
     let size = if data.len() == room { String::new() } else { room.to_string() };
     format!("/{size}:{}", hexadecimal(data))
+}
+
+/// Returns memory of a client, as options take it: its address, its size and what it holds, without the zeroes at the end.
+fn memory(address: u64, data: &[u8]) -> String {
+    let zeroes = data.iter().rev().take_while(|byte| **byte == 0).count();
+    let (used, rest) = data.split_at(data.len() - zeroes);
+    let size = if rest.is_empty() { String::new() } else { data.len().to_string() };
+    let colon = if used.is_empty() { "" } else { ":" };
+    format!("{address:#x}/{size}{colon}{}", hexadecimal(used))
 }
 
 /// Returns data with its direction, as options take it.

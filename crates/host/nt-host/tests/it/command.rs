@@ -77,7 +77,7 @@ fn findings_end_with_3_and_name_rule_routine_and_line() {
     }
     let output = nt_host(&["run", "--json"], &common::broken("pool_leak"));
     assert_eq!(code(&output), Some(3));
-    let start = "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":true,\"requests\":[],\"notes\":[],\"findings\":[{\"rule\":\"pool-leak\"";
+    let start = "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":true,\"requests\":[],\"memory\":[],\"notes\":[],\"findings\":[{\"rule\":\"pool-leak\"";
     assert!(text(&output).starts_with(start), "{}", text(&output));
 }
 

@@ -37,6 +37,7 @@ fn every_step() -> Result<(), Error> {
     let _ = host.interleave(7, &[file_2.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16, ..IoRequest::default() })), file_1.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E001, input: vec![1, 2], output: 16, output_data: vec![7, 8], ..IoRequest::default() }))].into_iter().flatten().collect::<Vec<_>>());
     let _ = file_1.take().map(File::close);
     let _ = host.change_next(4, 0x1000);
+    let _ = host.client_memory(0x10000000, &[1, 2]);
     let _ = host.fail_next(1);
     let _ = host.answer_next(Some(Below { device: None, kind: Some(RequestKind::from_int(3)), code: None, status: NtStatus::from_int(0xC000000D), output: vec![1], delay: Duration::from_nanos(1000000) }));
     let _ = host.answer_next(None);

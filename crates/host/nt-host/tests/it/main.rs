@@ -5,6 +5,7 @@ mod below;
 mod c_drivers;
 mod callbacks;
 mod children;
+mod client_memory;
 mod cng;
 mod command;
 mod common;

@@ -57,7 +57,7 @@ fn the_command_line_has_data_in_the_output_buffer() {
             "222F08/:01",
             "222F08 is a METHOD_BUFFERED code, and its driver never gets what the output buffer holds: send the data as input",
         ),
-        ("222F09/1:0102", "an output buffer of 1 bytes cannot hold 2: expected a larger length, or none"),
+        ("222F09/1:0102", "a buffer of 1 bytes cannot hold 2: expected a larger length, or none"),
         ("222F09/:0", "'222F09/:0'"),
     ] {
         let (code, text) = run(&["--ioctl", option]);

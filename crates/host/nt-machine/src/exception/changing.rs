@@ -62,6 +62,11 @@ pub(crate) fn during<R>(
     result
 }
 
+/// Returns whether an address is in a buffer whose bytes will change, so that it exists but cannot be read without a fault.
+pub(crate) fn is_watched(address: u64) -> bool {
+    BUFFER.get().is_some_and(|buffer| address.wrapping_sub(buffer.start) < buffer.size)
+}
+
 /// Called when pages were freed: from now on, an access of this thread to them is a mistake of the driver.
 pub(crate) fn withdrawn(start: u64, size: u64) {
     if BUFFER.get().is_some_and(|buffer| start < buffer.start + buffer.size && buffer.start < start + size) {

@@ -4,6 +4,7 @@
 //! to all routines (checks the IRQL, injects failures, stops if the run has ended) and then runs the routine on the
 //! host's stack.
 
+pub(crate) mod client_memory;
 pub(crate) mod components;
 pub(crate) mod data;
 pub(crate) mod etw;
@@ -78,6 +79,7 @@ pub(crate) struct Kernel {
     pub(crate) plug_play: Mutex<Vec<io::plug_play::Registered>>,
     pub(crate) io: Mutex<io::request::Io>,
     pub(crate) answers: io::below::Answers,
+    pub(crate) client_memory: Mutex<client_memory::ClientMemory>,
     pub(crate) tables: Mutex<rtl::table::Tables>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
     pub(crate) interrupts: Mutex<io::interrupt::Interrupts>,
@@ -174,6 +176,7 @@ impl Kernel {
             plug_play: Mutex::default(),
             io: Mutex::default(),
             answers: io::below::Answers::default(),
+            client_memory: Mutex::default(),
             tables: Mutex::default(),
             interfaces: Mutex::default(),
             interrupts: Mutex::default(),

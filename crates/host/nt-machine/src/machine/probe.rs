@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use etw_types::NtStatus;
+
 use super::{Machine, gaps};
 use crate::config::Below;
 use crate::exception::changing;
-use crate::kernel::lock;
+use crate::kernel::{client_memory, lock};
 use crate::{filter, image, wfp};
 
 impl Machine {
@@ -24,6 +26,34 @@ impl Machine {
     /// a program can change its memory at any time. Only the thread that sends the request may call this.
     pub fn change_next(self, offset: u32, value: u32) {
         changing::request(offset, value);
+    }
+
+    /// Writes to memory of the client's process at an address that the client chose. Pages that it does not have are allocated.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `STATUS_CONFLICTING_ADDRESSES` if other memory is there, with `STATUS_INVALID_PARAMETER` if a program cannot have
+    /// memory there, and with `STATUS_NO_MEMORY` beyond 16 MiB.
+    pub fn write_client_memory(self, address: u64, data: &[u8]) -> Result<(), NtStatus> {
+        client_memory::write(address, data)
+    }
+
+    /// Reads memory of the client's process that the client has allocated.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `STATUS_MEMORY_NOT_ALLOCATED` if the client does not have the whole range.
+    pub fn read_client_memory(self, address: u64, length: u32) -> Result<Vec<u8>, NtStatus> {
+        client_memory::read(address, length.into())
+    }
+
+    /// Frees memory of the client's process, as a program does while a driver still uses it.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_client_memory`](Self::read_client_memory).
+    pub fn free_client_memory(self, address: u64, length: u32) -> Result<(), NtStatus> {
+        client_memory::free(address, length.into())
     }
 
     /// Sets how the next request completes that the driver sends to a device of another driver: `answer` also says to which

@@ -77,14 +77,25 @@ impl Region {
         Err(io::ErrorKind::AddrNotAvailable.into())
     }
 
+    /// Maps new zeroed pages at an address. Returns `None` if other pages are there.
+    pub(crate) fn at(base: u64, size: u64, protection: Protection) -> Option<Self> {
+        let private = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE;
+        let region = Self::map_with(base, size, protection, private).ok()?;
+        // A system that does not know the flag takes the address as a wish.
+        (region.base == base).then_some(region)
+    }
+
     /// Maps new pages, at an address if it is free.
     fn map(wanted: u64, size: u64, protection: Protection, shared: bool) -> io::Result<Self> {
+        Self::map_with(wanted, size, protection, if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE })
+    }
+
+    fn map_with(wanted: u64, size: u64, protection: Protection, kind: i32) -> io::Result<Self> {
         let size = size.next_multiple_of(PAGE);
         let length = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
         let flags = kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let wanted = ptr::without_provenance_mut(wanted.next_multiple_of(PAGE) as usize);
-        // SAFETY: the address is only a wish, so the new pages replace no existing ones.
+        // SAFETY: no kind of mapping replaces existing pages.
         let start = unsafe { libc::mmap(wanted, length, protection.bits(), flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());

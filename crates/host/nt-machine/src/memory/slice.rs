@@ -38,6 +38,14 @@ impl<T> GuestSlice<T> {
         Self { length: self.length.min(length), ..self }
     }
 
+    /// Returns whether all of `part` lies in this range.
+    pub(crate) fn contains(self, part: Self) -> bool {
+        let offset = part.start.address().checked_sub(self.start.address());
+        let size = |slice: Self| slice.length.checked_mul(size_of::<T>() as u64);
+        let end = offset.zip(size(part)).and_then(|(offset, size)| offset.checked_add(size));
+        end.zip(size(self)).is_some_and(|(end, size)| end <= size)
+    }
+
     /// Returns the addresses of the elements.
     pub(crate) fn places(self) -> impl Iterator<Item = GuestPtr<T>> {
         (0..self.length).map(move |index| self.start.at(index))

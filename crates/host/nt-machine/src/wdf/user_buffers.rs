@@ -6,6 +6,7 @@ use super::buffers::Part;
 use super::request::{Request, active, misuse, with_request};
 use super::{Handle, memory, object};
 use crate::cpu::thread;
+use crate::kernel::client_memory;
 use crate::memory::{GuestPtr, GuestSlice};
 use crate::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 
@@ -75,19 +76,16 @@ fn retrieve(
     done(())
 }
 
-/// Creates a memory object for a buffer in the client's process. It belongs to the request. The client has no memory but its buffers,
-/// so any other address is that of no memory.
+/// Creates a memory object for a buffer in the client's process. It belongs to the request. The client has no memory but its buffers
+/// and what it has allocated, so any other address is that of no memory.
 fn lock(call: &Call, handle: Handle, buffer: GuestSlice<u8>, place: GuestPtr<Handle>) -> Outcome {
     let buffers = active(handle, |request| [request.input, request.output]);
     let buffers = buffers.unwrap_or_else(|| misuse(handle, |kind| Part::Buffer.retrieved_late(kind)));
     if buffer.is_empty() {
         return fail(NtStatus::InvalidUserBuffer);
     }
-    let contains = |whole: GuestSlice<u8>| {
-        let (start, offset) = (whole.start().address(), buffer.start().address().checked_sub(whole.start().address()));
-        start != 0 && offset.and_then(|offset| offset.checked_add(buffer.len())).is_some_and(|end| end <= whole.len())
-    };
-    if !buffers.into_iter().any(contains) {
+    let is_part = |whole: GuestSlice<u8>| !whole.start().is_null() && whole.contains(buffer);
+    if !buffers.into_iter().any(is_part) && !client_memory::contains(buffer.start().address(), buffer.len()) {
         return fail(NtStatus::AccessViolation);
     }
     let memory = memory::describe(call.from, handle, buffer)?;

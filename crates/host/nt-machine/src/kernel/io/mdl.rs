@@ -2,6 +2,7 @@
 
 use etw_types::NtStatus;
 
+use crate::exception::changing;
 use crate::hardware;
 use crate::kernel::pool::{self, Kind, PAGE_EXECUTE, paging};
 use crate::kernel::{kernel, lock};
@@ -58,8 +59,10 @@ routines! { pub(super) ROUTINES;
         map(list, NON_PAGED | MAPPED_TO_SYSTEM).map(drop)
     }
 
-    #[irql(DISPATCH)]
+    /// Memory that cannot be read raises an exception, for which a driver has a handler if a program chose the address.
+    #[irql(DISPATCH), leavable]
     fn MmProbeAndLockPages(list: GuestPtr<MDL>, _mode: Ignored<i8>, _operation: Ignored<i32>) -> Result<(), Fault> {
+        probe(start(list)?, list.ByteCount().read()?)?;
         map(list, LOCKED).map(drop)
     }
 
@@ -211,6 +214,13 @@ routines! { pub(super) ROUTINES;
     fn MmQuerySystemSize() -> i32 {
         2
     }
+}
+
+/// Reads a byte of each page. A buffer that is to change after the driver's first read was not read by the driver then.
+fn probe(start: GuestPtr<u8>, length: u32) -> Result<(), Fault> {
+    let offsets = (0..u64::from(length)).step_by(PAGE as usize).chain(u64::from(length).checked_sub(1));
+    let mut places = offsets.map(|offset| start.at(offset)).filter(|place| !changing::is_watched(place.address()));
+    places.try_for_each(|place| place.read().map(drop))
 }
 
 /// Allocates a list and its pages.

@@ -1,0 +1,125 @@
+//! Memory of the client: requests whose data contains addresses, the step for it, and what becomes of freed memory.
+
+use std::process::Command;
+
+use crate::common::c;
+use etw_types::NtStatus;
+use nt_host::{Device, Error, NtHost, Outcome, Rule};
+
+/// The codes of `wdm_memory`: with an exception handler, through an MDL, and without either.
+const GUARDED: u32 = 0x0022_2000;
+const MAPPED: u32 = 0x0022_2004;
+const TRUSTED: u32 = 0x0022_2008;
+
+const ADDRESS: u64 = 0x1000_0000;
+
+/// Returns a request: the address and the length of memory.
+fn memory(address: u64, length: u32) -> Vec<u8> {
+    [address.to_le_bytes(), u64::from(length).to_le_bytes()].concat()
+}
+
+fn status(device: &Device, code: u32, address: u64, length: u32) -> NtStatus {
+    device.ioctl(code, &memory(address, length), 0).expect("an answer").status
+}
+
+fn host() -> (NtHost, Device) {
+    let host = c::plain("wdm_memory").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    (host, device)
+}
+
+#[test]
+fn a_driver_reads_and_writes_the_memory_of_a_client() {
+    let (host, device) = host();
+    // The memory ends in another page than it begins.
+    let memory = host.client_memory(ADDRESS + 0xFFE, &[1, 2, 3, 0xFF]).expect("memory");
+    for (index, code) in (0..).zip([GUARDED, MAPPED, TRUSTED]) {
+        assert_eq!(status(&device, code, memory.address(), 4), NtStatus::Success);
+        assert_eq!(memory.read().expect("memory"), [2 + index, 3 + index, 4 + index, index]);
+    }
+    // What is written again replaces what was there, and the rest of a page is the client's, too.
+    host.client_memory(memory.address(), &[9]).expect("memory");
+    assert_eq!(memory.read().expect("memory"), [9, 5, 6, 2]);
+    assert_eq!(status(&device, GUARDED, ADDRESS, 1), NtStatus::Success);
+    assert_eq!(host.client_memory(ADDRESS, &[7]).expect("memory").read().expect("memory"), [7]);
+    assert_eq!(status(&device, GUARDED, ADDRESS + 0x1FFF, 2), NtStatus::AccessViolation);
+    assert_eq!(status(&device, MAPPED, ADDRESS + 0x2000, 2), NtStatus::AccessViolation);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn freed_memory_cannot_be_used() {
+    let (host, device) = host();
+    let memory = host.client_memory(ADDRESS, &[1; 8]).expect("memory");
+    let copy = memory.clone();
+    memory.free().expect("free");
+    assert!(matches!(copy.read(), Err(Error::Status(NtStatus::MemoryNotAllocated))));
+    assert!(matches!(copy.clone().free(), Err(Error::Status(NtStatus::MemoryNotAllocated))));
+    assert_eq!(status(&device, GUARDED, ADDRESS, 8), NtStatus::AccessViolation);
+    assert_eq!(status(&device, MAPPED, ADDRESS, 8), NtStatus::AccessViolation);
+    // Memory that is allocated again has zeroes.
+    host.client_memory(ADDRESS, &[5]).expect("memory");
+    assert_eq!(copy.read().expect("memory"), [5, 0, 0, 0, 0, 0, 0, 0]);
+    copy.free().expect("free");
+    let stopped = device.ioctl(TRUSTED, &self::memory(ADDRESS, 8), 0);
+    let Err(Error::Stopped(report)) = stopped else { panic!("{stopped:?}") };
+    let [finding] = report.findings() else { panic!("{report:?}") };
+    let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or_default() as usize;
+    let source = include_str!("../../drivers/c/wdm_memory.c").lines().nth(line.saturating_sub(1));
+    assert_eq!(finding.rule, Rule::AccessViolation);
+    assert!(source.unwrap_or_default().ends_with("/* mark */"), "{report:?}");
+}
+
+#[test]
+fn memory_is_where_a_program_can_have_it() {
+    let (host, _device) = host();
+    let status = |address, data: &[u8]| match host.client_memory(address, data) {
+        Ok(_) => NtStatus::Success,
+        Err(Error::Status(status)) => status,
+        Err(error) => panic!("{error}"),
+    };
+    for address in [0, 0xFFFF, 0x7FFF_FFFF_0000, 0xFFFF_8000_0000_0000, u64::MAX] {
+        assert_eq!(status(address, &[1, 2]), NtStatus::InvalidParameter, "{address:#x}");
+    }
+    assert_eq!(status(ADDRESS, &[]), NtStatus::InvalidParameter);
+    assert_eq!(status(ADDRESS, &vec![1; (16 << 20) + 1]), NtStatus::NoMemory);
+    assert_eq!(status(ADDRESS, &vec![1; 16 << 20]), NtStatus::Success);
+    // The test's own code is in the host's process, too.
+    let code = memory_is_where_a_program_can_have_it as fn();
+    assert_eq!(status(code as usize as u64, &[1]), NtStatus::ConflictingAddresses);
+    assert_eq!(host.unload().expect("unload").outcome(), Outcome::Clean);
+}
+
+#[test]
+fn a_framework_driver_locks_the_memory_of_a_client() {
+    let host = c::framework("kmdf_memory").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let memory = host.client_memory(ADDRESS, &[1, 2]).expect("memory");
+    assert_eq!(status(&device, GUARDED, ADDRESS, 2), NtStatus::Success);
+    assert_eq!(memory.read().expect("memory"), [2, 3]);
+    assert_eq!(status(&device, GUARDED, ADDRESS + 0xFFF, 2), NtStatus::AccessViolation);
+    assert_eq!(status(&device, GUARDED, ADDRESS + 0x1000, 1), NtStatus::AccessViolation);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn the_command_line_has_memory_of_a_client() {
+    let driver = c::build("wdm_memory", 0, "DriverEntry", &["ntoskrnl"]);
+    let run = |steps: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+        let output = command.arg("run").arg(&driver).args(steps).output().expect("nt-host");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    };
+    let request = format!("222000:{}", "0100001000000000".to_owned() + "0200000000000000");
+    let steps = ["--client-memory", "0x10000000/6:0102", "--ioctl", &request];
+    let (code, text) = run(&steps);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("ioctl 00222000: 0x00000000 STATUS_SUCCESS\nmemory 0x10000001: 0301\n"), "{text}");
+    let (_, text) = run(&[&steps[..], &["--client-memory", "0x10000000/:05", "--json"]].concat());
+    assert!(text.contains(r#""memory":[{"address":"0x10000000","data":"050301000000"}]"#), "{text}");
+    let (code, text) = run(&["--client-memory", "0/16"]);
+    assert_eq!(code, Some(4), "{text}");
+    assert!(text.contains("the client cannot have memory at 0x0: 0xC000000D STATUS_INVALID_PARAMETER"), "{text}");
+}
