@@ -253,3 +253,19 @@ fn files_are_created_with_the_parameters_of_the_system() {
     assert_eq!((name.status, name.output), (NtStatus::BufferOverflow, [20, 0, 0, 0, b'\\', 0, b'd', 0].to_vec()));
     host.unload().expect("unload").assert_clean();
 }
+
+#[test]
+fn a_minifilter_asks_about_filters_and_uses_files() {
+    let text = |text: &str| RegistryValue::Text(text.into());
+    let base = r"\Registry\Machine\System\CurrentControlSet\Services\c_filter_queries_0\Instances";
+    let host = NtHost::builder()
+        .driver(build("filter_queries", 0, "DriverEntry", &["ntoskrnl", "fltMgr"]))
+        .registry(RegistryKey::Path(base.into()), "DefaultInstance", text("First"))
+        .registry(RegistryKey::Path(format!(r"{base}\First")), "Altitude", text("385000"))
+        .start()
+        .expect("DriverEntry");
+    host.volume().open(r"\new.txt").expect("an open").close().expect("a close");
+    let report = host.unload().expect("unload");
+    report.assert_clean();
+    assert!(report.output().contains("session 00000000 0, priority 2 2, wait 00000102\n"), "{}", report.output());
+}

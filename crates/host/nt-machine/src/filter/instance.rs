@@ -112,6 +112,11 @@ fn describe(service: &str) -> Described {
     Described { name: format!("{service} Instance"), altitude: ALTITUDE.to_owned(), is_automatic: true }
 }
 
+/// Returns the altitude of the default instance of a service.
+pub(super) fn altitude_of(service: &str) -> String {
+    describe(service).altitude
+}
+
 fn text(data: &[u8]) -> String {
     let units: Vec<u16> = data.as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
     String::from_utf16_lossy(&units).trim_end_matches('\0').to_owned()

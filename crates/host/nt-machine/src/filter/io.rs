@@ -1,124 +1,24 @@
-//! Files that minifilters open, read and write themselves. Only the instances below the caller's see these operations.
+//! Files that minifilters read, write and ask about themselves. Only the instances below the caller's see these operations.
 
 use etw_types::NtStatus;
 
 use super::data;
 use super::file_system::{QUERY_DIRECTORY, RESTART_SCAN};
-use super::files::{self, Opening};
 use super::major;
 use super::operation;
 use super::request::{self, Request};
-use super::state::{File, FilterId, InstanceId, with};
-use crate::kernel::ex::handle::KernelHandle;
-use crate::kernel::ex::object;
+use super::state::{Data, File, InstanceId, with};
 use crate::kernel::io::volume;
-use crate::layout::{IO_STATUS_BLOCK, OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::layout::{IO_STATUS_BLOCK, MDL, UNICODE_STRING};
 use crate::memory::{Code, GuestPtr, GuestSlice, Opaque};
-use crate::routine::{Call, FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done, routines};
 
 /// `FLTFL_IO_OPERATION_DO_NOT_UPDATE_BYTE_OFFSET`.
 const KEEP_POSITION: u32 = 4;
-/// `FILE_OPEN_IF`, `FILE_DIRECTORY_FILE`.
-const OPEN_IF: u32 = 3;
-const DIRECTORY: u32 = 1;
-/// The folder for what the system and its drivers keep on a volume.
-const SYSTEM_DIR: &str = r"\System Volume Information";
 /// `SL_RETURN_SINGLE_ENTRY`.
 const SINGLE_ENTRY: u8 = 2;
 
 routines! { pub(super) ROUTINES;
-    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::ObjectNameNotFound)]
-    fn FltCreateFile(
-        &call,
-        _filter: Ignored<FilterId>,
-        instance: Option<InstanceId>,
-        handle: Out<KernelHandle>,
-        access: u32,
-        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
-        status: Out<IO_STATUS_BLOCK>,
-        _size: Ignored<GuestPtr<i64>>,
-        file_attributes: u32,
-        share: u32,
-        disposition: u32,
-        options: u32,
-        _extended: Ignored<GuestSlice<u8>>,
-        _flags: Ignored<u32>,
-    ) -> Outcome {
-        let shared = [file_attributes, share];
-        create(call, instance, handle, None, (access, attributes, status), shared, disposition, options)
-    }
-
-    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::ObjectNameNotFound)]
-    fn FltCreateFileEx(
-        &call,
-        _filter: Ignored<FilterId>,
-        instance: Option<InstanceId>,
-        handle: Out<KernelHandle>,
-        file: Option<GuestPtr<File>>,
-        access: u32,
-        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
-        status: Out<IO_STATUS_BLOCK>,
-        _size: Ignored<GuestPtr<i64>>,
-        file_attributes: u32,
-        share: u32,
-        disposition: u32,
-        options: u32,
-        _extended: Ignored<GuestSlice<u8>>,
-        _flags: Ignored<u32>,
-    ) -> Outcome {
-        let shared = [file_attributes, share];
-        create(call, instance, handle, file, (access, attributes, status), shared, disposition, options)
-    }
-
-    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::ObjectNameNotFound)]
-    fn FltCreateFileEx2(
-        &call,
-        _filter: Ignored<FilterId>,
-        instance: Option<InstanceId>,
-        handle: Out<KernelHandle>,
-        file: Option<GuestPtr<File>>,
-        access: u32,
-        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
-        status: Out<IO_STATUS_BLOCK>,
-        _size: Ignored<GuestPtr<i64>>,
-        file_attributes: u32,
-        share: u32,
-        disposition: u32,
-        options: u32,
-        _extended: Ignored<GuestSlice<u8>>,
-        _flags: Ignored<u32>,
-        _context: Ignored<GuestPtr<Opaque>>,
-    ) -> Outcome {
-        let shared = [file_attributes, share];
-        create(call, instance, handle, file, (access, attributes, status), shared, disposition, options)
-    }
-
-    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::AccessDenied), keeps_nothing]
-    fn FltCreateSystemVolumeInformationFolder(instance: InstanceId) -> Outcome {
-        let opening = Opening {
-            path: SYSTEM_DIR.to_owned(),
-            related: GuestPtr::NULL,
-            access: 0,
-            disposition: OPEN_IF,
-            options: DIRECTORY,
-            attributes: 0,
-            share: 0,
-            is_user: false,
-            above: Some(instance),
-        };
-        let opened = files::open(&opening)?;
-        if opened.file.is_null() {
-            return fail(opened.status);
-        }
-        files::close(opened.file);
-        done(())
-    }
-
-    #[irql(PASSIVE), module(FILTER_MANAGER)]
-    fn FltClose(handle: KernelHandle) -> NtStatus {
-        object::close(handle)
-    }
-
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
     fn FltReadFile(
         instance: InstanceId,
@@ -131,7 +31,7 @@ routines! { pub(super) ROUTINES;
         callback: Option<GuestPtr<Code>>,
         context: GuestPtr<Opaque>,
     ) -> Outcome<NtStatus> {
-        let transfer = Transfer { major: major::READ, instance, file, offset, length, buffer, flags };
+        let transfer = Transfer { major: major::READ, instance, file, offset, length, buffer, list: GuestPtr::NULL, flags };
         transfer.run(count, callback, context)
     }
 
@@ -147,7 +47,43 @@ routines! { pub(super) ROUTINES;
         callback: Option<GuestPtr<Code>>,
         context: GuestPtr<Opaque>,
     ) -> Outcome<NtStatus> {
-        let transfer = Transfer { major: major::WRITE, instance, file, offset, length, buffer, flags };
+        let transfer = Transfer { major: major::WRITE, instance, file, offset, length, buffer, list: GuestPtr::NULL, flags };
+        transfer.run(count, callback, context)
+    }
+
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltReadFileEx(
+        instance: InstanceId,
+        file: File,
+        offset: Option<GuestPtr<u64>>,
+        length: u32,
+        buffer: GuestPtr<u8>,
+        flags: u32,
+        count: Out<u32>,
+        callback: Option<GuestPtr<Code>>,
+        context: GuestPtr<Opaque>,
+        _key: Ignored<GuestPtr<u32>>,
+        list: GuestPtr<MDL>,
+    ) -> Outcome<NtStatus> {
+        let transfer = Transfer { major: major::READ, instance, file, offset, length, buffer, list, flags };
+        transfer.run(count, callback, context)
+    }
+
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltWriteFileEx(
+        instance: InstanceId,
+        file: File,
+        offset: Option<GuestPtr<u64>>,
+        length: u32,
+        buffer: GuestPtr<u8>,
+        flags: u32,
+        count: Out<u32>,
+        callback: Option<GuestPtr<Code>>,
+        context: GuestPtr<Opaque>,
+        _key: Ignored<GuestPtr<u32>>,
+        list: GuestPtr<MDL>,
+    ) -> Outcome<NtStatus> {
+        let transfer = Transfer { major: major::WRITE, instance, file, offset, length, buffer, list, flags };
         transfer.run(count, callback, context)
     }
 
@@ -222,9 +158,90 @@ routines! { pub(super) ROUTINES;
         done(block.Status)
     }
 
+    /// The other flags are about the disk.
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltQueryDirectoryFileEx(
+        instance: InstanceId,
+        file: File,
+        buffer: GuestSlice<u8>,
+        class: i32,
+        flags: u32,
+        name: GuestPtr<UNICODE_STRING>,
+        returned: Out<u32>,
+    ) -> Outcome<NtStatus> {
+        let class = class.cast_unsigned().into();
+        let parameters = [buffer.len(), name.address(), class, 0, buffer.start().address(), 0];
+        let flags = flags as u8 & (RESTART_SCAN | SINGLE_ENTRY);
+        let block = send(major::DIRECTORY_CONTROL, flags, instance, file, parameters)?;
+        returned.set_if_wanted(block.Information as u32)?;
+        done(block.Status)
+    }
+
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltFlushBuffers2(
+        instance: InstanceId,
+        file: File,
+        _kind: Ignored<u32>,
+        _data: Ignored<Data>,
+    ) -> Outcome<NtStatus> {
+        done(send(major::FLUSH_BUFFERS, 0, instance, file, [0; 6])?.Status)
+    }
+
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
     fn FltFlushBuffers(instance: InstanceId, file: File) -> Outcome<NtStatus> {
         done(send(major::FLUSH_BUFFERS, 0, instance, file, [0; 6])?.Status)
+    }
+
+    /// No file of the volume has extended attributes or a security descriptor, as on FAT.
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltQueryEaFile(
+        instance: InstanceId,
+        file: File,
+        buffer: GuestSlice<u8>,
+        single: bool,
+        names: GuestSlice<u8>,
+        index: Option<GuestPtr<u32>>,
+        restart: bool,
+        returned: Out<u32>,
+    ) -> Outcome<NtStatus> {
+        let flags = if single { SINGLE_ENTRY } else { 0 } | if restart { RESTART_SCAN } else { 0 };
+        let index = index.map_or(Ok(0), GuestPtr::read)?;
+        let names = [names.start().address(), names.len()];
+        let parameters = [buffer.len(), names[0], names[1], index.into(), buffer.start().address(), 0];
+        let block = send(major::QUERY_EA, flags, instance, file, parameters)?;
+        returned.set_if_wanted(block.Information as u32)?;
+        done(block.Status)
+    }
+
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltSetEaFile(instance: InstanceId, file: File, buffer: GuestSlice<u8>) -> Outcome<NtStatus> {
+        let parameters = [buffer.len(), buffer.start().address(), 0, 0, 0, 0];
+        done(send(major::SET_EA, 0, instance, file, parameters)?.Status)
+    }
+
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltQuerySecurityObject(
+        instance: InstanceId,
+        file: File,
+        wanted: u32,
+        buffer: GuestSlice<u8>,
+        needed: Out<u32>,
+    ) -> Outcome<NtStatus> {
+        let parameters = [wanted.into(), buffer.len(), buffer.start().address(), 0, 0, 0];
+        let block = send(major::QUERY_SECURITY, 0, instance, file, parameters)?;
+        needed.set_if_wanted(block.Information as u32)?;
+        done(block.Status)
+    }
+
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
+    fn FltSetSecurityObject(
+        instance: InstanceId,
+        file: File,
+        changed: u32,
+        descriptor: GuestPtr<Opaque>,
+    ) -> Outcome<NtStatus> {
+        let parameters = [changed.into(), descriptor.address(), 0, 0, 0, 0];
+        done(send(major::SET_SECURITY, 0, instance, file, parameters)?.Status)
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
@@ -254,47 +271,6 @@ routines! { pub(super) ROUTINES;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
-
-}
-
-#[expect(clippy::too_many_arguments, reason = "the parameters of the routines in C")]
-fn create(
-    call: &Call,
-    instance: Option<InstanceId>,
-    place: Out<KernelHandle>,
-    file: Option<GuestPtr<File>>,
-    (access, attributes, status): (u32, GuestPtr<OBJECT_ATTRIBUTES>, Out<IO_STATUS_BLOCK>),
-    [file_attributes, share]: [u32; 2],
-    disposition: u32,
-    options: u32,
-) -> Outcome {
-    let name = attributes.ObjectName().read()?.text()?;
-    let root = KernelHandle::new(attributes.RootDirectory().read()?);
-    let related = object::of_kind(root, "file").map_or(GuestPtr::NULL, GuestPtr::new);
-    let path = if related.is_null() { volume::path(&name) } else { Some(name) };
-    let Some(path) = path else { return fail(NtStatus::ObjectPathNotFound) };
-    let opening = Opening {
-        path,
-        related,
-        access,
-        disposition,
-        options,
-        attributes: file_attributes as u16,
-        share: share as u16,
-        is_user: false,
-        above: instance,
-    };
-    let opened = files::open(&opening)?;
-    status.set_if_wanted(IO_STATUS_BLOCK { Status: opened.status, Padding: 0, Information: opened.information })?;
-    if opened.file.is_null() {
-        return fail(opened.status);
-    }
-    place.set(object::open("file", opened.file.address(), call.from)?)?;
-    if let Some(file) = file {
-        object::reference(opened.file.address(), call.from);
-        file.write(opened.file)?;
-    }
-    done(())
 }
 
 /// Sends an operation to the instances below one, and waits for the result.
@@ -325,6 +301,7 @@ struct Transfer {
     offset: Option<GuestPtr<u64>>,
     length: u32,
     buffer: GuestPtr<u8>,
+    list: GuestPtr<MDL>,
     flags: u32,
 }
 
@@ -336,7 +313,7 @@ impl Transfer {
         let request = Request {
             major: self.major,
             file: self.file,
-            parameters: [self.length.into(), 0, offset, self.buffer.address(), 0, 0],
+            parameters: [self.length.into(), 0, offset, self.buffer.address(), self.list.address(), 0],
             above: Some(self.instance),
             ..Request::default()
         };

@@ -17,11 +17,13 @@ mod contexts;
 mod data;
 mod file_system;
 mod files;
+mod information;
 mod instance;
 mod io;
 mod judge;
 mod major;
 mod name;
+mod open;
 mod operation;
 mod pend;
 mod port;
@@ -43,9 +45,11 @@ pub(crate) use state::{Manager, attach};
 pub(crate) const ROUTINES: &[&[Routine]] = &[
     context::ROUTINES,
     data::ROUTINES,
+    information::ROUTINES,
     instance::ROUTINES,
     io::ROUTINES,
     name::ROUTINES,
+    open::ROUTINES,
     pend::ROUTINES,
     port::ROUTINES,
     query::ROUTINES,

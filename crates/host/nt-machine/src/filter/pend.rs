@@ -8,6 +8,8 @@ use super::request;
 use super::state::{Data, Stage, with};
 use crate::cpu::thread;
 use crate::kernel::pool;
+use crate::kernel::sync::event;
+use crate::kernel::sync::waiters::Waitable;
 use crate::kernel::{call_back, kernel, lock, submit};
 use crate::layout::{FLT_RELATED_OBJECTS, FLT_WORKITEM};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
@@ -23,6 +25,19 @@ const GENERIC: [u8; 4] = *b"FMgw";
 type Item = GuestPtr<FLT_WORKITEM>;
 
 routines! { pub(super) ROUTINES;
+    /// Does not wait for an operation that was canceled before.
+    #[irql(APC), module(FILTER_MANAGER), keeps_nothing]
+    fn FltCancellableWaitForSingleObject(
+        object: Waitable,
+        timeout: GuestPtr<i64>,
+        data: Data,
+    ) -> Result<NtStatus, Fault> {
+        match with(data, |operation| operation.is_canceled) {
+            Some(true) => Ok(NtStatus::Cancelled),
+            _ => event::wait(&[object], true, timeout),
+        }
+    }
+
     #[irql(DISPATCH), module(FILTER_MANAGER)]
     fn FltCompletePendedPreOperation(data: Data, status: i32, context: GuestPtr<Opaque>) -> Result<(), Fault> {
         let irql = thread::irql();

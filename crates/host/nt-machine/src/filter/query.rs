@@ -26,6 +26,8 @@ const TAG: [u8; 4] = *b"FMsd";
 /// S-1-5-32-544 and S-1-5-18.
 const ADMINISTRATORS: &[u8] = &[1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0];
 const SYSTEM: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
+/// `IoPriorityNormal`.
+const NORMAL_PRIORITY: i32 = 2;
 /// `ACL_REVISION`.
 const LIST_REVISION: u8 = 2;
 
@@ -207,6 +209,34 @@ routines! { pub(super) ROUTINES;
         crate::kernel::ex::handle::KernelHandle::new(process::process_id(process::process()))
     }
 
+    /// Services and drivers run in session 0, and the programs of this host, too.
+    #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::NotFound), keeps_nothing]
+    fn FltGetRequestorSessionId(_data: Ignored<Data>, place: Out<u32>) -> Outcome {
+        place.set(0)?;
+        done(())
+    }
+
+    /// No thread of this host changes its priority for I/O.
+    #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
+    fn FltGetIoPriorityHint(_data: Ignored<Data>) -> i32 {
+        NORMAL_PRIORITY
+    }
+
+    #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
+    fn FltGetIoPriorityHintFromCallbackData(_data: Ignored<Data>) -> i32 {
+        NORMAL_PRIORITY
+    }
+
+    #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
+    fn FltGetIoPriorityHintFromFileObject(_file: Ignored<File>) -> i32 {
+        NORMAL_PRIORITY
+    }
+
+    #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
+    fn FltGetIoPriorityHintFromThread(_thread: Ignored<GuestPtr<THREAD>>) -> i32 {
+        NORMAL_PRIORITY
+    }
+
     /// The clients of this host wait for their operations.
     #[irql(ANY), module(FILTER_MANAGER), fixed]
     fn FltIsOperationSynchronous(_data: Ignored<Data>) -> bool {
@@ -319,7 +349,12 @@ fn give_name(name: &str, place: GuestPtr<UNICODE_STRING>, needed: GuestPtr<u32>)
     done(())
 }
 
-fn give_list<T: 'static>(found: &[GuestPtr<T>], list: GuestPtr<GuestPtr<T>>, room: u32, count: Out<u32>) -> Outcome {
+pub(super) fn give_list<T: 'static>(
+    found: &[GuestPtr<T>],
+    list: GuestPtr<GuestPtr<T>>,
+    room: u32,
+    count: Out<u32>,
+) -> Outcome {
     count.set(found.len() as u32)?;
     if (room as usize) < found.len() {
         return fail(NtStatus::BufferTooSmall);

@@ -16,7 +16,7 @@ mod state;
 pub(crate) mod thread;
 pub(crate) mod timer;
 mod turns;
-mod waiters;
+pub(crate) mod waiters;
 
 use crate::routine::Routine;
 
