@@ -17,7 +17,7 @@ pub(crate) struct Header<'a> {
     /// Name and value as C writes them.
     pub(crate) constants: Vec<(String, String)>,
     /// Names of GUIDs, which are variables in C.
-    pub(crate) identifiers: Vec<String>,
+    pub(crate) identifiers: Vec<(String, String)>,
 }
 
 /// A routine, and the module that exports it.
@@ -151,9 +151,10 @@ impl<'a> Selection<'a, '_> {
                 self.taken.insert(name.to_owned());
                 chosen.constants.push((name.to_owned(), text));
             }
-        } else if field.has_attribute("GuidAttribute") {
+        } else if let Some(attribute) = field.find_attribute("GuidAttribute") {
             self.taken.insert(name.to_owned());
-            chosen.identifiers.push(name.to_owned());
+            let parts: Vec<_> = attribute.value().iter().filter_map(|(_, part)| number(part)).collect();
+            chosen.identifiers.push((name.to_owned(), parts.join(", ")));
         }
     }
 
