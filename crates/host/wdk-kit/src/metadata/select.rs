@@ -119,9 +119,14 @@ impl<'a> Selection<'a, '_> {
                 }
                 continue;
             }
+            let by_hand = self.speller.table.records.contains_key(&name);
             self.taken.insert(name);
-            let mut inside = vec![definition];
-            inside.extend(self.speller.index.nested_recursive(definition));
+            // A record that is written by hand says itself what it needs.
+            let mut inside = Vec::new();
+            if !by_hand {
+                inside.push(definition);
+                inside.extend(self.speller.index.nested_recursive(definition));
+            }
             for part in inside {
                 for field in part.fields() {
                     pending.extend(self.definition(&field.ty()));
