@@ -71,7 +71,7 @@ DECLSPEC_NOINLINE DECLSPEC_RESTRICT PCWCHAR Text(VOID) { return TEXT("text"); }
 
 static const FILE_INFORMATION_DEFINITION Listing = FileIdBothDirectoryInformationDefinition;
 C_ASSERT(FIELD_OFFSET(FILE_ID_BOTH_DIR_INFORMATION, FileName) == 104 && TYPE_ALIGNMENT(FILE_ID_BOTH_DIR_INFORMATION) == 8);
-#if !defined(_NTDDK_) || !defined(_NTIFS_) || !defined(_WDMDDK_)
+#if !defined(__FLTKERNEL__) || !defined(_NTDDK_) || !defined(_NTIFS_) || !defined(_WDMDDK_)
 #error "the names by which code recognises a driver are missing"
 #endif
 
