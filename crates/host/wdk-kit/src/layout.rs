@@ -85,13 +85,16 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
         ("km/ntdd8042.h", "kbdmou.h"),
         ("km/ntddkbd.h", "hidclass.h"),
         ("km/ntddmou.h", "hidclass.h"),
-        ("km/ntdddisk.h", "ntddstor.h"),
+        ("km/ntddscsi.h", "ntddstor.h"),
         ("km/strsafe.h", "ntstrsafe.h"),
+        ("shared/ndis/nbl.h", "ndis.h"),
+        ("shared/ndis/nblaccessors.h", "ndis.h"),
+        ("shared/ndis/nblchecksum.h", "ndis.h"),
         ("shared/basetsd.h", "ntdef.h"),
         ("shared/winapifamily.h", "ntdef.h"),
         ("km/excpt.h", "wdm.h"),
         ("km/crt/stdarg.h", "nt/arguments.h"),
-        ("km/crt/limits.h", "wdm.h"),
+        ("km/crt/limits.h", "nt/limits.h"),
         ("km/crt/wctype.h", "wdm.h"),
     ] {
         write_header(&include.join(name), &format!("#pragma once\n#include \"{whole}\"\n"))?;

@@ -118,6 +118,7 @@ fn build_for(
         // One section per function, so that the linker leaves out unused routines and their imports.
         let sections = OsStr::new("-ffunction-sections");
         linker.compile(kit, &base, "aux_klib", &library("aux_klib.c"), &[sections])?;
+        linker.compile(kit, &base, "uuid", &library("uuid.c"), &[])?;
         // The framework's stub is compiled for each version. Precompiling the kernel's header saves reading it each time.
         let kernel_header = kit.join("Include").join(VERSION).join("km/wdm.h");
         let precompiled = sources.join(target.dir).with_extension("pch");

@@ -4,7 +4,7 @@
 #undef WDK_KIT_NO_CONSTANTS
 #include "aux_klib.h"
 
-#define SystemModuleInformation ((SYSTEM_INFORMATION_CLASS)11)
+#define SystemModuleInformation 11
 #define TAG 'lxuA'
 
 /* RTL_PROCESS_MODULE_INFORMATION and the kernel's list of them, RTL_PROCESS_MODULES. */
@@ -29,6 +29,7 @@ typedef struct {
 _Static_assert(sizeof(MODULE) == 296, "size of a module");
 _Static_assert(__builtin_offsetof(MODULES, Modules) == 8, "place of the modules");
 
+NTSTATUS NTAPI ZwQuerySystemInformation(ULONG Class, PVOID Information, ULONG Length, PULONG ReturnLength);
 PVOID NTAPI RtlImageDirectoryEntryToData(PVOID Base, BOOLEAN MappedAsImage, USHORT Entry, PULONG Size);
 
 /* The symbol is the entry of the import table, to which the loader writes the address of the variable. */

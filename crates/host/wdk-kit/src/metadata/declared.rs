@@ -53,6 +53,10 @@ pub(crate) fn tags(text: &str) -> BTreeSet<String> {
 }
 
 fn declared(declaration: &str, names: &mut BTreeSet<String>) {
+    if let Some(identifier) = declaration.strip_prefix("DEFINE_GUID(") {
+        names.extend(first_word(identifier));
+        return;
+    }
     let body = declaration.find('{').zip(declaration.rfind('}'));
     let head = body.map_or(declaration, |(open, _)| &declaration[..open]);
     if let Some((open, close)) = body

@@ -22,7 +22,8 @@ pub(crate) fn declare(
     let mut writer = Writer { speller, names, part: Part::new(source) };
     let constants = header.constants.iter();
     let constants = constants.map(|(name, value)| Item::Constant { name: name.clone(), value: value.clone() });
-    let identifiers = header.identifiers.iter().map(|name| Item::Guid { name: name.clone() });
+    let identifiers = header.identifiers.iter();
+    let identifiers = identifiers.map(|(name, value)| Item::Guid { name: name.clone(), value: value.clone() });
     writer.part.constants = constants.chain(identifiers).collect();
     for definition in &header.types {
         writer.name(*definition);

@@ -17,7 +17,7 @@ pub(crate) struct Header<'a> {
     /// Name and value as C writes them.
     pub(crate) constants: Vec<(String, String)>,
     /// Names of GUIDs, which are variables in C.
-    pub(crate) identifiers: Vec<String>,
+    pub(crate) identifiers: Vec<(String, String)>,
 }
 
 /// A routine, and the module that exports it.
@@ -119,9 +119,14 @@ impl<'a> Selection<'a, '_> {
                 }
                 continue;
             }
+            let by_hand = self.speller.table.records.contains_key(&name);
             self.taken.insert(name);
-            let mut inside = vec![definition];
-            inside.extend(self.speller.index.nested_recursive(definition));
+            // A record that is written by hand says itself what it needs.
+            let mut inside = Vec::new();
+            if !by_hand {
+                inside.push(definition);
+                inside.extend(self.speller.index.nested_recursive(definition));
+            }
             for part in inside {
                 for field in part.fields() {
                     pending.extend(self.definition(&field.ty()));
@@ -151,9 +156,10 @@ impl<'a> Selection<'a, '_> {
                 self.taken.insert(name.to_owned());
                 chosen.constants.push((name.to_owned(), text));
             }
-        } else if field.has_attribute("GuidAttribute") {
+        } else if let Some(attribute) = field.find_attribute("GuidAttribute") {
             self.taken.insert(name.to_owned());
-            chosen.identifiers.push(name.to_owned());
+            let parts: Vec<_> = attribute.value().iter().filter_map(|(_, part)| number(part)).collect();
+            chosen.identifiers.push((name.to_owned(), parts.join(", ")));
         }
     }
 

@@ -67,8 +67,8 @@ pub(crate) struct Parameter {
 pub(crate) enum Item {
     /// A macro with a value.
     Constant { name: String, value: String },
-    /// A GUID, which is a variable.
-    Guid { name: String },
+    /// A GUID, which is a variable, and its eleven numbers.
+    Guid { name: String, value: String },
     /// A tag without its fields.
     Forward { keyword: Keyword, tag: String },
     /// An enumeration, with a name if it is declared with a typedef.
@@ -199,7 +199,7 @@ impl Item {
     fn add_names(&self, names: &mut BTreeSet<String>) {
         match self {
             Self::Constant { name, .. }
-            | Self::Guid { name }
+            | Self::Guid { name, .. }
             | Self::Alias { name, .. }
             | Self::Routine { name, .. }
             | Self::Written { tag: name, .. }

@@ -53,7 +53,7 @@ fn block(without: &str, items: &[Item]) -> String {
 fn item(text: &mut String, item: &Item) {
     let _ = match item {
         Item::Constant { name, value } => writeln!(text, "#define {name} {value}"),
-        Item::Guid { name } => writeln!(text, "extern const GUID {name};"),
+        Item::Guid { name, value } => writeln!(text, "DEFINE_GUID({name}, {value});"),
         Item::Forward { keyword, tag } => writeln!(text, "{} {tag};", keyword.text()),
         Item::Enumeration { tag, name: Some(name), members: list, .. } => {
             writeln!(text, "typedef enum {tag} {{ {}}} {name};", members(list))

@@ -51,6 +51,17 @@ fn a_callout_driver_compiles() {
 }
 
 #[test]
+fn identifiers_of_the_filtering_platform_are_in_a_library() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let kit = wdk_kit::make(&root.join("../../../target/driver/kit")).unwrap();
+    for processor in ["x64", "ARM64"] {
+        let library = kit.join("Lib").join(wdk_kit::VERSION).join("km").join(processor).join("uuid.lib");
+        let contents = String::from_utf8_lossy(&fs::read(library).unwrap()).into_owned();
+        assert!(contents.contains("FWPM_LAYER_STREAM_V4") && contents.contains("FWPM_CONDITION_IP_REMOTE_PORT"));
+    }
+}
+
+#[test]
 fn a_driver_in_cpp_imports_the_names_of_c() {
     for (triple, processor) in [("x86_64-pc-windows-msvc", "_AMD64_"), ("aarch64-pc-windows-msvc", "_ARM64_")] {
         let object = String::from_utf8_lossy(&compile("driver.cpp", 33, triple, processor)).into_owned();

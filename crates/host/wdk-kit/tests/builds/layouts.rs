@@ -16,7 +16,7 @@ use test_support::images::{Toolchain, is_without};
 use wdk_build::{ApiSubset, BuilderExt, Config, CpuArchitecture, DriverConfig, KmdfConfig};
 
 /// Known errors of the metadata for 64-bit drivers: the beginning of the text of a comparison, and the reason.
-const EXCEPTIONS: [(&str, &str); 38] = [
+const EXCEPTIONS: [(&str, &str); 39] = [
     ("value of DeviceProperty", "the types of the values are added, which only source-code analysis uses"),
     ("size_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
     ("align_of DEVICE_OBJECT", "alignment attributes are not in the metadata"),
@@ -54,6 +54,7 @@ const EXCEPTIONS: [(&str, &str); 38] = [
     ("value of HIGH_LEVEL", "IRQLs are those of 32-bit processors"),
     ("value of IPI_LEVEL", "IRQLs are those of 32-bit processors"),
     ("value of POWER_LEVEL", "IRQLs are those of 32-bit processors"),
+    ("value of KI_USER_SHARED_DATA", "the address is that of 32-bit systems"),
     ("value of PROFILE_LEVEL", "IRQLs are those of 32-bit processors"),
 ];
 

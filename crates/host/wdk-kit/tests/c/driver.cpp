@@ -16,6 +16,11 @@
 #include <wdmsec.h>
 #include <procgrp.h>
 #include <stdarg.h>
+#include <fltKernel.h>
+#include <fwpsk.h>
+#include <fwpmk.h>
+#include <mstcpip.h>
+#include <intsafe.h>
 
 C_ASSERT(FIELD_OFFSET(CM_PARTIAL_RESOURCE_DESCRIPTOR, u.Interrupt.Group) == 6);
 C_ASSERT(FIELD_OFFSET(CM_PARTIAL_RESOURCE_DESCRIPTOR, u.MessageInterrupt.Translated.Vector) == 8);
@@ -105,4 +110,29 @@ extern "C" NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Reg
     }
     registration.GuidCount = (ULONG)(device.Count() + Narrow.Length + Requests(&urb, NULL, NULL));
     return Trace(registration.GuidCount, &status, sizeof(status), NULL);
+}
+
+// An enumeration whose values are flags, and other things that only C++ has.
+enum class Options { None = 0, First = 1, Second = 2 };
+DEFINE_ENUM_FLAG_OPERATORS(Options);
+C_ASSERT((Options::First | Options::Second) == (Options)3 && (~Options::None & Options::First) == Options::First);
+
+EXTERN_C_START
+NTSTATUS Describe(const GUID *Layer, IN_ADDR *Address, PUNICODE_STRING Text);
+EXTERN_C_END
+
+NTSTATUS Describe(const GUID *Layer, IN_ADDR *Address, PUNICODE_STRING Text) {
+    WCHAR name[16];
+    CHAR address[INET_ADDRSTRLEN];
+    Options options = Options::None;
+    LONG64 count = 0;
+    if (*Layer == FWPM_LAYER_STREAM_V4 || IsEqualGUID(*Layer, FWPM_LAYER_STREAM_V6)) {
+        options |= Options::First;
+    }
+    if (*Layer != GUID_ECP_PREFETCH_OPEN && wcscpy_s(name, L"layer") == 0 && wcscat_s(name, L"s") == 0) {
+        options ^= Options::Second;
+    }
+    InterlockedIncrement64(&count);
+    RtlIpv4AddressToStringA(Address, address);
+    return options == Options::None ? STATUS_NOT_FOUND : RtlStringFromGUID(*Layer, Text);
 }

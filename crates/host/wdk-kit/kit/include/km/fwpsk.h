@@ -23,6 +23,7 @@
 #define FWPS_INJECTION_TYPE_NETWORK 0x00000004
 #define FWPS_INJECTION_TYPE_FORWARD 0x00000008
 #define FWPS_INJECTION_TYPE_L2 0x00000010
+#define FWPS_IS_L2_METADATA_FIELD_PRESENT(Metadata, Field) (((Metadata)->currentL2MetadataValues & (Field)) == (Field))
 #define FWPS_IS_METADATA_FIELD_PRESENT(Metadata, Field) (((Metadata)->currentMetadataValues & (Field)) == (Field))
 
 #ifndef WDK_KIT_NO_TYPES
@@ -81,17 +82,22 @@ typedef struct FWPS_FILTER_CONDITION0_ {
 } FWPS_FILTER_CONDITION0;
 
 /* The versions differ in the type of the provider context. */
-typedef struct FWPS_FILTER3_ {
-    UINT64 filterId;
-    FWP_VALUE0 weight;
-    UINT16 subLayerWeight;
-    UINT16 flags;
-    UINT32 numFilterConditions;
-    FWPS_FILTER_CONDITION0 *filterCondition;
-    FWPS_ACTION0 action;
-    UINT64 context;
-    VOID *providerContext;
-} FWPS_FILTER0, FWPS_FILTER1, FWPS_FILTER2, FWPS_FILTER3;
+#define WDK_KIT_FILTER(Version) \
+    typedef struct FWPS_FILTER##Version##_ { \
+        UINT64 filterId; \
+        FWP_VALUE0 weight; \
+        UINT16 subLayerWeight; \
+        UINT16 flags; \
+        UINT32 numFilterConditions; \
+        FWPS_FILTER_CONDITION0 *filterCondition; \
+        FWPS_ACTION0 action; \
+        UINT64 context; \
+        FWPM_PROVIDER_CONTEXT##Version *providerContext; \
+    } FWPS_FILTER##Version
+WDK_KIT_FILTER(0);
+WDK_KIT_FILTER(1);
+WDK_KIT_FILTER(2);
+WDK_KIT_FILTER(3);
 
 typedef struct FWPS_CLASSIFY_OUT0_ {
     FWP_ACTION_TYPE actionType;
@@ -193,6 +199,13 @@ typedef struct FWPS_TRANSPORT_SEND_PARAMS1_ {
     ULONG headerIncludeHeaderLength;
 } FWPS_TRANSPORT_SEND_PARAMS0, FWPS_TRANSPORT_SEND_PARAMS1;
 
+typedef struct _FWPS_BIND_REQUEST0 {
+    SOCKADDR_STORAGE localAddressAndPort;
+    UINT64 portReservationToken;
+    struct _FWPS_BIND_REQUEST0 *previousVersion;
+    UINT64 modifierFilterId;
+} FWPS_BIND_REQUEST0;
+
 typedef struct _FWPS_CONNECT_REQUEST0 {
     SOCKADDR_STORAGE localAddressAndPort;
     SOCKADDR_STORAGE remoteAddressAndPort;
@@ -205,34 +218,73 @@ typedef struct _FWPS_CONNECT_REQUEST0 {
     SIZE_T localRedirectContextSize;
 } FWPS_CONNECT_REQUEST0;
 
+typedef struct FWPS_PACKET_LIST_INBOUND_IPSEC_INFORMATION0_ {
+    unsigned isSecure : 1;
+    unsigned isTransportMode : 1;
+    unsigned isTunnelMode : 1;
+    unsigned isTransportModeVerified : 1;
+    unsigned isTunnelModeVerified : 1;
+    unsigned isDeTunneled : 1;
+} FWPS_PACKET_LIST_INBOUND_IPSEC_INFORMATION0;
+
+typedef struct FWPS_PACKET_LIST_OUTBOUND_IPSEC_INFORMATION0_ {
+    unsigned isIPsecPolicyMatch : 1;
+    unsigned isTransportPolicyMatch : 1;
+    unsigned isTunnelPolicyMatch : 1;
+    unsigned isTunnelIPinIP : 1;
+} FWPS_PACKET_LIST_OUTBOUND_IPSEC_INFORMATION0;
+
+typedef struct FWPS_PACKET_LIST_IPSEC_INFORMATION0_ {
+    union {
+        FWPS_PACKET_LIST_INBOUND_IPSEC_INFORMATION0 inbound;
+        FWPS_PACKET_LIST_OUTBOUND_IPSEC_INFORMATION0 outbound;
+        UINT32 flags;
+    };
+} FWPS_PACKET_LIST_IPSEC_INFORMATION0;
+
+typedef struct FWPS_PACKET_LIST_FWP_INFORMATION0_ {
+    unsigned isReinjected : 1;
+} FWPS_PACKET_LIST_FWP_INFORMATION0;
+
+/* Microsoft's documentation does not have the values of the flags with which a driver says what it queries. */
+typedef struct FWPS_PACKET_LIST_INFORMATION0_ {
+    FWPS_PACKET_LIST_IPSEC_INFORMATION0 ipsecInformation;
+    FWPS_PACKET_LIST_FWP_INFORMATION0 fwpInformation;
+} FWPS_PACKET_LIST_INFORMATION0;
+
+/* Since version 1, a classify function gets the context with which it acquires a classify handle. */
 typedef VOID NTAPI FWPS_CALLOUT_CLASSIFY_FN0_(const FWPS_INCOMING_VALUES0 *inFixedValues, const FWPS_INCOMING_METADATA_VALUES0 *inMetaValues, VOID *layerData,
                                               const FWPS_FILTER0 *filter, UINT64 flowContext, FWPS_CLASSIFY_OUT0 *classifyOut);
-typedef VOID NTAPI FWPS_CALLOUT_CLASSIFY_FN3_(const FWPS_INCOMING_VALUES0 *inFixedValues, const FWPS_INCOMING_METADATA_VALUES0 *inMetaValues, VOID *layerData,
-                                              const VOID *classifyContext, const FWPS_FILTER3 *filter, UINT64 flowContext, FWPS_CLASSIFY_OUT0 *classifyOut);
-typedef NTSTATUS NTAPI FWPS_CALLOUT_NOTIFY_FN3_(FWPS_CALLOUT_NOTIFY_TYPE notifyType, const GUID *filterKey, FWPS_FILTER3 *filter);
-typedef VOID NTAPI FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0_(UINT16 layerId, UINT32 calloutId, UINT64 flowContext);
-typedef VOID NTAPI FWPS_INJECT_COMPLETE0_(VOID *context, NET_BUFFER_LIST *netBufferList, BOOLEAN dispatchLevel);
 typedef FWPS_CALLOUT_CLASSIFY_FN0_ *FWPS_CALLOUT_CLASSIFY_FN0;
-typedef FWPS_CALLOUT_CLASSIFY_FN3_ *FWPS_CALLOUT_CLASSIFY_FN1, *FWPS_CALLOUT_CLASSIFY_FN2, *FWPS_CALLOUT_CLASSIFY_FN3;
-typedef FWPS_CALLOUT_NOTIFY_FN3_ *FWPS_CALLOUT_NOTIFY_FN0, *FWPS_CALLOUT_NOTIFY_FN1, *FWPS_CALLOUT_NOTIFY_FN2, *FWPS_CALLOUT_NOTIFY_FN3;
+typedef NTSTATUS NTAPI FWPS_CALLOUT_NOTIFY_FN0_(FWPS_CALLOUT_NOTIFY_TYPE notifyType, const GUID *filterKey, const FWPS_FILTER0 *filter);
+typedef FWPS_CALLOUT_NOTIFY_FN0_ *FWPS_CALLOUT_NOTIFY_FN0;
+#define WDK_KIT_FUNCTIONS(Version) \
+    typedef VOID NTAPI FWPS_CALLOUT_CLASSIFY_FN##Version##_(const FWPS_INCOMING_VALUES0 *inFixedValues, const FWPS_INCOMING_METADATA_VALUES0 *inMetaValues, \
+                                                            VOID *layerData, const VOID *classifyContext, const FWPS_FILTER##Version *filter, \
+                                                            UINT64 flowContext, FWPS_CLASSIFY_OUT0 *classifyOut); \
+    typedef FWPS_CALLOUT_CLASSIFY_FN##Version##_ *FWPS_CALLOUT_CLASSIFY_FN##Version; \
+    typedef NTSTATUS NTAPI FWPS_CALLOUT_NOTIFY_FN##Version##_(FWPS_CALLOUT_NOTIFY_TYPE notifyType, const GUID *filterKey, FWPS_FILTER##Version *filter); \
+    typedef FWPS_CALLOUT_NOTIFY_FN##Version##_ *FWPS_CALLOUT_NOTIFY_FN##Version
+WDK_KIT_FUNCTIONS(1);
+WDK_KIT_FUNCTIONS(2);
+WDK_KIT_FUNCTIONS(3);
+typedef VOID NTAPI FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0_(UINT16 layerId, UINT32 calloutId, UINT64 flowContext);
 typedef FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0_ *FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0;
+typedef VOID NTAPI FWPS_INJECT_COMPLETE0_(VOID *context, NET_BUFFER_LIST *netBufferList, BOOLEAN dispatchLevel);
 typedef FWPS_INJECT_COMPLETE0_ *FWPS_INJECT_COMPLETE0;
 
-typedef struct FWPS_CALLOUT0_ {
-    GUID calloutKey;
-    UINT32 flags;
-    FWPS_CALLOUT_CLASSIFY_FN0 classifyFn;
-    FWPS_CALLOUT_NOTIFY_FN0 notifyFn;
-    FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0 flowDeleteFn;
-} FWPS_CALLOUT0;
-
-typedef struct FWPS_CALLOUT3_ {
-    GUID calloutKey;
-    UINT32 flags;
-    FWPS_CALLOUT_CLASSIFY_FN3 classifyFn;
-    FWPS_CALLOUT_NOTIFY_FN3 notifyFn;
-    FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0 flowDeleteFn;
-} FWPS_CALLOUT1, FWPS_CALLOUT2, FWPS_CALLOUT3;
+#define WDK_KIT_CALLOUT(Version) \
+    typedef struct FWPS_CALLOUT##Version##_ { \
+        GUID calloutKey; \
+        UINT32 flags; \
+        FWPS_CALLOUT_CLASSIFY_FN##Version classifyFn; \
+        FWPS_CALLOUT_NOTIFY_FN##Version notifyFn; \
+        FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0 flowDeleteFn; \
+    } FWPS_CALLOUT##Version
+WDK_KIT_CALLOUT(0);
+WDK_KIT_CALLOUT(1);
+WDK_KIT_CALLOUT(2);
+WDK_KIT_CALLOUT(3);
 
 NTSTATUS NTAPI FwpsCalloutRegister0(VOID *deviceObject, const FWPS_CALLOUT0 *callout, UINT32 *calloutId);
 NTSTATUS NTAPI FwpsCalloutRegister1(VOID *deviceObject, const FWPS_CALLOUT1 *callout, UINT32 *calloutId);
@@ -243,6 +295,8 @@ NTSTATUS NTAPI FwpsCalloutUnregisterByKey0(const GUID *calloutKey);
 NTSTATUS NTAPI FwpsFlowAssociateContext0(UINT64 flowId, UINT16 layerId, UINT32 calloutId, UINT64 flowContext);
 NTSTATUS NTAPI FwpsFlowRemoveContext0(UINT64 flowId, UINT16 layerId, UINT32 calloutId);
 NTSTATUS NTAPI FwpsFlowAbort0(UINT64 flowId);
+NTSTATUS NTAPI FwpsClassifyOptionSet0(const FWPS_INCOMING_METADATA_VALUES0 *inMetadataValues, const FWP_CLASSIFY_OPTION_TYPE option,
+                                      const FWP_VALUE0 *newValue);
 NTSTATUS NTAPI FwpsPendOperation0(HANDLE completionHandle, HANDLE *completionContext);
 VOID NTAPI FwpsCompleteOperation0(HANDLE completionContext, NET_BUFFER_LIST *netBufferList);
 NTSTATUS NTAPI FwpsAcquireClassifyHandle0(VOID *classifyContext, UINT32 flags, UINT64 *classifyHandle);
@@ -254,6 +308,8 @@ NTSTATUS NTAPI FwpsAcquireWritableLayerDataPointer0(UINT64 classifyHandle, UINT6
 VOID NTAPI FwpsApplyModifiedLayerData0(UINT64 classifyHandle, PVOID modifiedLayerData, UINT32 flags);
 NTSTATUS NTAPI FwpsRedirectHandleCreate0(const GUID *providerGuid, UINT32 flags, HANDLE *redirectHandle);
 VOID NTAPI FwpsRedirectHandleDestroy0(HANDLE redirectHandle);
+NTSTATUS NTAPI FwpsQueryConnectionSioFormatRedirectRecords0(HANDLE RedirectRecords, PVOID OutputBuffer, SIZE_T OutputBufferLength,
+                                                            PSIZE_T BytesTransferred);
 FWPS_CONNECTION_REDIRECT_STATE NTAPI FwpsQueryConnectionRedirectState0(HANDLE redirectRecords, HANDLE redirectHandle, VOID **redirectContext);
 NTSTATUS NTAPI FwpsAllocateNetBufferAndNetBufferList0(NDIS_HANDLE poolHandle, USHORT contextSize, USHORT contextBackFill, MDL *mdlChain, ULONG dataOffset,
                                                       SIZE_T dataLength, NET_BUFFER_LIST **netBufferList);
@@ -267,6 +323,10 @@ NTSTATUS NTAPI FwpsConstructIpHeaderForTransportPacket0(NET_BUFFER_LIST *netBuff
                                                         const UCHAR *sourceAddress, const UCHAR *remoteAddress, IPPROTO nextProtocol, UINT64 endpointHandle,
                                                         const WSACMSGHDR *controlData, ULONG controlDataLength, UINT32 flags, PVOID reserved,
                                                         IF_INDEX interfaceIndex, IF_INDEX subInterfaceIndex);
+NTSTATUS NTAPI FwpsGetPacketListSecurityInformation0(NET_BUFFER_LIST *packetList, UINT32 queryFlags, FWPS_PACKET_LIST_INFORMATION0 *packetInformation);
+NTSTATUS NTAPI FwpsReassembleForwardFragmentGroup0(ADDRESS_FAMILY addressFamily, NET_BUFFER_LIST *fragmentGroupNblChain,
+                                                   NDIS_HANDLE netBufferAndNetBufferListPoolHandle, ULONG dataBackFill, ULONG flags,
+                                                   NET_BUFFER_LIST **reassembledNbl);
 NTSTATUS NTAPI FwpsInjectionHandleCreate0(ADDRESS_FAMILY addressFamily, UINT32 flags, HANDLE *injectionHandle);
 NTSTATUS NTAPI FwpsInjectionHandleDestroy0(HANDLE injectionHandle);
 FWPS_PACKET_INJECTION_STATE NTAPI FwpsQueryPacketInjectionState0(HANDLE injectionHandle, const NET_BUFFER_LIST *netBufferList, HANDLE *injectionContext);
@@ -287,6 +347,13 @@ NTSTATUS NTAPI FwpsInjectTransportSendAsync1(HANDLE injectionHandle, HANDLE inje
 NTSTATUS NTAPI FwpsInjectTransportReceiveAsync0(HANDLE injectionHandle, HANDLE injectionContext, PVOID reserved, UINT32 flags, ADDRESS_FAMILY addressFamily,
                                                 COMPARTMENT_ID compartmentId, IF_INDEX interfaceIndex, IF_INDEX subInterfaceIndex,
                                                 NET_BUFFER_LIST *netBufferList, FWPS_INJECT_COMPLETE0 completionFn, HANDLE completionContext);
+NTSTATUS NTAPI FwpsInjectMacReceiveAsync0(HANDLE injectionHandle, HANDLE injectionContext, UINT32 flags, UINT16 layerId, IF_INDEX interfaceIndex,
+                                          NDIS_PORT_NUMBER NdisPortNumber, NET_BUFFER_LIST *netBufferLists, FWPS_INJECT_COMPLETE0 completionFn,
+                                          HANDLE completionContext);
+NTSTATUS NTAPI FwpsInjectMacSendAsync0(HANDLE injectionHandle, HANDLE injectionContext, UINT32 flags, UINT16 layerId, IF_INDEX interfaceIndex,
+                                       NDIS_PORT_NUMBER NdisPortNumber, NET_BUFFER_LIST *netBufferLists, FWPS_INJECT_COMPLETE0 completionFn,
+                                       HANDLE completionContext);
+NTSTATUS NTAPI FwpsStreamContinue0(UINT64 flowId, UINT32 calloutId, UINT16 layerId, UINT32 streamFlags);
 NTSTATUS NTAPI FwpsStreamInjectAsync0(HANDLE injectionHandle, HANDLE injectionContext, UINT32 flags, UINT64 flowId, UINT32 calloutId, UINT16 layerId,
                                       UINT32 streamFlags, NET_BUFFER_LIST *netBufferList, SIZE_T dataLength, FWPS_INJECT_COMPLETE0 completionFn,
                                       HANDLE completionContext);

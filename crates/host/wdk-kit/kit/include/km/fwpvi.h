@@ -1,12 +1,27 @@
-/* The names without versions of the filtering platform: those of the newest Windows. */
+/* The names without versions of the filtering platform. They depend on NTDDI_VERSION, as in the WDK; without it, they are those of the newest Windows. */
 #pragma once
 
 #ifndef WDK_KIT_NO_TYPES
 typedef UINT32 FWP_ACTION_TYPE;
 #endif
 
-#define FWPS_CALLOUT FWPS_CALLOUT3
-#define FWPS_FILTER FWPS_FILTER3
+/* Versions 1, 2 and 3 came with Windows 7, 8 and 10. */
+#if defined(NTDDI_VERSION) && NTDDI_VERSION < 0x06010000
+#define WDK_KIT_CALLOUT_VERSION(Name) Name##0
+#elif defined(NTDDI_VERSION) && NTDDI_VERSION < 0x06020000
+#define WDK_KIT_CALLOUT_VERSION(Name) Name##1
+#elif defined(NTDDI_VERSION) && NTDDI_VERSION < 0x0A000004
+#define WDK_KIT_CALLOUT_VERSION(Name) Name##2
+#else
+#define WDK_KIT_CALLOUT_VERSION(Name) Name##3
+#endif
+#define FWPS_CALLOUT WDK_KIT_CALLOUT_VERSION(FWPS_CALLOUT)
+#define FWPS_CALLOUT_CLASSIFY_FN WDK_KIT_CALLOUT_VERSION(FWPS_CALLOUT_CLASSIFY_FN)
+#define FWPS_CALLOUT_NOTIFY_FN WDK_KIT_CALLOUT_VERSION(FWPS_CALLOUT_NOTIFY_FN)
+#define FWPS_FILTER WDK_KIT_CALLOUT_VERSION(FWPS_FILTER)
+#define FWPM_PROVIDER_CONTEXT WDK_KIT_CALLOUT_VERSION(FWPM_PROVIDER_CONTEXT)
+#define FwpsCalloutRegister WDK_KIT_CALLOUT_VERSION(FwpsCalloutRegister)
+#define FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0
 #define FWPS_ACTION FWPS_ACTION0
 #define FWPS_CLASSIFY_OUT FWPS_CLASSIFY_OUT0
 #define FWPS_INCOMING_VALUE FWPS_INCOMING_VALUE0
@@ -16,10 +31,15 @@ typedef UINT32 FWP_ACTION_TYPE;
 #define FWPS_STREAM_DATA FWPS_STREAM_DATA0
 #define FWPS_STREAM_CALLOUT_IO_PACKET FWPS_STREAM_CALLOUT_IO_PACKET0
 #define FWPS_TRANSPORT_SEND_PARAMS FWPS_TRANSPORT_SEND_PARAMS1
+#define FWPS_BIND_REQUEST FWPS_BIND_REQUEST0
 #define FWPS_CONNECT_REQUEST FWPS_CONNECT_REQUEST0
 #define FWPS_INJECT_COMPLETE FWPS_INJECT_COMPLETE0
+#define FWPS_FILTER_CONDITION FWPS_FILTER_CONDITION0
+#define FWPS_PACKET_LIST_INFORMATION FWPS_PACKET_LIST_INFORMATION0
 #define FWPM_ACTION FWPM_ACTION0
 #define FWPM_CALLOUT FWPM_CALLOUT0
+#define FWPM_CLASSIFY_OPTION FWPM_CLASSIFY_OPTION0
+#define FWPM_CLASSIFY_OPTIONS FWPM_CLASSIFY_OPTIONS0
 #define FWPM_DISPLAY_DATA FWPM_DISPLAY_DATA0
 #define FWPM_FILTER FWPM_FILTER0
 #define FWPM_FILTER_CONDITION FWPM_FILTER_CONDITION0
@@ -30,12 +50,12 @@ typedef UINT32 FWP_ACTION_TYPE;
 #define FWP_RANGE FWP_RANGE0
 #define FWP_VALUE FWP_VALUE0
 
-#define FwpsCalloutRegister FwpsCalloutRegister3
 #define FwpsCalloutUnregisterById FwpsCalloutUnregisterById0
 #define FwpsCalloutUnregisterByKey FwpsCalloutUnregisterByKey0
 #define FwpsFlowAssociateContext FwpsFlowAssociateContext0
 #define FwpsFlowRemoveContext FwpsFlowRemoveContext0
 #define FwpsFlowAbort FwpsFlowAbort0
+#define FwpsClassifyOptionSet FwpsClassifyOptionSet0
 #define FwpsPendOperation FwpsPendOperation0
 #define FwpsCompleteOperation FwpsCompleteOperation0
 #define FwpsAcquireClassifyHandle FwpsAcquireClassifyHandle0
@@ -46,6 +66,7 @@ typedef UINT32 FWP_ACTION_TYPE;
 #define FwpsApplyModifiedLayerData FwpsApplyModifiedLayerData0
 #define FwpsRedirectHandleCreate FwpsRedirectHandleCreate0
 #define FwpsRedirectHandleDestroy FwpsRedirectHandleDestroy0
+#define FwpsQueryConnectionSioFormatRedirectRecords FwpsQueryConnectionSioFormatRedirectRecords0
 #define FwpsQueryConnectionRedirectState FwpsQueryConnectionRedirectState0
 #define FwpsAllocateNetBufferAndNetBufferList FwpsAllocateNetBufferAndNetBufferList0
 #define FwpsFreeNetBufferList FwpsFreeNetBufferList0
@@ -63,6 +84,10 @@ typedef UINT32 FWP_ACTION_TYPE;
 #define FwpsInjectForwardAsync FwpsInjectForwardAsync0
 #define FwpsInjectTransportSendAsync FwpsInjectTransportSendAsync1
 #define FwpsInjectTransportReceiveAsync FwpsInjectTransportReceiveAsync0
+#define FwpsReassembleForwardFragmentGroup FwpsReassembleForwardFragmentGroup0
+#define FwpsInjectMacReceiveAsync FwpsInjectMacReceiveAsync0
+#define FwpsInjectMacSendAsync FwpsInjectMacSendAsync0
+#define FwpsStreamContinue FwpsStreamContinue0
 #define FwpsStreamInjectAsync FwpsStreamInjectAsync0
 #define FwpsCloneStreamData FwpsCloneStreamData0
 #define FwpsDiscardClonedStreamData FwpsDiscardClonedStreamData0
@@ -85,3 +110,27 @@ typedef UINT32 FWP_ACTION_TYPE;
 #define FwpmFilterAdd FwpmFilterAdd0
 #define FwpmFilterDeleteById FwpmFilterDeleteById0
 #define FwpmFilterDeleteByKey FwpmFilterDeleteByKey0
+#define FwpmFreeMemory FwpmFreeMemory0
+#define FwpmProviderGetByKey FwpmProviderGetByKey0
+#define FwpmProviderCreateEnumHandle FwpmProviderCreateEnumHandle0
+#define FwpmProviderEnum FwpmProviderEnum0
+#define FwpmProviderDestroyEnumHandle FwpmProviderDestroyEnumHandle0
+#define FwpmSubLayerGetByKey FwpmSubLayerGetByKey0
+#define FwpmSubLayerCreateEnumHandle FwpmSubLayerCreateEnumHandle0
+#define FwpmSubLayerEnum FwpmSubLayerEnum0
+#define FwpmSubLayerDestroyEnumHandle FwpmSubLayerDestroyEnumHandle0
+#define FwpmCalloutGetById FwpmCalloutGetById0
+#define FwpmCalloutGetByKey FwpmCalloutGetByKey0
+#define FwpmCalloutCreateEnumHandle FwpmCalloutCreateEnumHandle0
+#define FwpmCalloutEnum FwpmCalloutEnum0
+#define FwpmCalloutDestroyEnumHandle FwpmCalloutDestroyEnumHandle0
+#define FwpmFilterGetById FwpmFilterGetById0
+#define FwpmFilterGetByKey FwpmFilterGetByKey0
+#define FwpmFilterCreateEnumHandle FwpmFilterCreateEnumHandle0
+#define FwpmFilterEnum FwpmFilterEnum0
+#define FwpmFilterDestroyEnumHandle FwpmFilterDestroyEnumHandle0
+#define FwpmProviderContextDeleteById FwpmProviderContextDeleteById0
+#define FwpmProviderContextDeleteByKey FwpmProviderContextDeleteByKey0
+#define FwpmProviderContextAdd WDK_KIT_CALLOUT_VERSION(FwpmProviderContextAdd)
+#define FwpmProviderContextGetById WDK_KIT_CALLOUT_VERSION(FwpmProviderContextGetById)
+#define FwpmProviderContextGetByKey WDK_KIT_CALLOUT_VERSION(FwpmProviderContextGetByKey)

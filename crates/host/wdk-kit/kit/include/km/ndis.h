@@ -33,6 +33,7 @@
 #ifndef WDK_KIT_NO_TYPES
 typedef int NDIS_STATUS, *PNDIS_STATUS;
 typedef PVOID NDIS_HANDLE, *PNDIS_HANDLE;
+typedef ULONG NDIS_PORT_NUMBER, *PNDIS_PORT_NUMBER;
 
 typedef struct _NDIS_OBJECT_HEADER {
     UCHAR Type;
@@ -113,6 +114,33 @@ typedef struct _NET_BUFFER_POOL_PARAMETERS {
     ULONG DataSize;
 } NET_BUFFER_POOL_PARAMETERS, *PNET_BUFFER_POOL_PARAMETERS;
 
+/* The information TcpIpChecksumNetBufferListInfo of a list. */
+typedef struct _NDIS_TCP_IP_CHECKSUM_NET_BUFFER_LIST_INFO {
+    union {
+        struct {
+            ULONG IsIPv4 : 1;
+            ULONG IsIPv6 : 1;
+            ULONG TcpChecksum : 1;
+            ULONG UdpChecksum : 1;
+            ULONG IpHeaderChecksum : 1;
+            ULONG Reserved : 11;
+            ULONG TcpHeaderOffset : 10;
+        } Transmit;
+        struct {
+            ULONG TcpChecksumFailed : 1;
+            ULONG UdpChecksumFailed : 1;
+            ULONG IpChecksumFailed : 1;
+            ULONG TcpChecksumSucceeded : 1;
+            ULONG UdpChecksumSucceeded : 1;
+            ULONG IpChecksumSucceeded : 1;
+            ULONG Loopback : 1;
+            ULONG TcpChecksumValueInvalid : 1;
+            ULONG IpChecksumValueInvalid : 1;
+        } Receive;
+        PVOID Value;
+    };
+} NDIS_TCP_IP_CHECKSUM_NET_BUFFER_LIST_INFO, *PNDIS_TCP_IP_CHECKSUM_NET_BUFFER_LIST_INFO;
+
 typedef PMDL NTAPI NET_BUFFER_ALLOCATE_MDL(PULONG BufferSize);
 typedef VOID NTAPI NET_BUFFER_FREE_MDL(PMDL Mdl);
 
@@ -132,6 +160,8 @@ PNET_BUFFER_LIST NTAPI NdisAllocateNetBufferAndNetBufferList(NDIS_HANDLE PoolHan
                                                              ULONG DataOffset, SIZE_T DataLength);
 VOID NTAPI NdisFreeNetBufferList(PNET_BUFFER_LIST NetBufferList);
 PNET_BUFFER_LIST NTAPI NdisAllocateCloneNetBufferList(PNET_BUFFER_LIST Original, NDIS_HANDLE ListPool, NDIS_HANDLE BufferPool, ULONG Flags);
+VOID NTAPI NdisCopySendNetBufferListInfo(PNET_BUFFER_LIST Destination, PNET_BUFFER_LIST Source);
+VOID NTAPI NdisCopyReceiveNetBufferListInfo(PNET_BUFFER_LIST Destination, PNET_BUFFER_LIST Source);
 VOID NTAPI NdisFreeCloneNetBufferList(PNET_BUFFER_LIST Clone, ULONG Flags);
 NDIS_STATUS NTAPI NdisCopyFromNetBufferToNetBuffer(PNET_BUFFER Destination, ULONG DestinationOffset, ULONG BytesToCopy, PNET_BUFFER Source,
                                                    ULONG SourceOffset, PULONG BytesCopied);

@@ -1,8 +1,12 @@
 /* The Windows Driver Model: declarations for drivers of every kind. */
 #pragma once
 
+/* Code for drivers and programs asks for this name. */
+#define _WDMDDK_
+
 #include "ntdef.h"
 #include "nt/arguments.h"
+#include "guiddef.h"
 
 /* A driver defines this name. The metadata has a constant of the same name. */
 #ifdef POOL_NX_OPTIN_AUTO
@@ -19,4 +23,3 @@
 #include "nt/interlocked.h"
 #include "nt/inline.h"
 #include "nt/registers.h"
-#include "guiddef.h"

@@ -14,8 +14,21 @@
 #ifndef WDK_KIT_GUIDDEF_H
 #define WDK_KIT_GUIDDEF_H
 typedef GUID IID, CLSID, FMTID;
+#ifdef __cplusplus
+/* In C++, these are references. */
+#define REFGUID const GUID &
+#define REFIID const IID &
+#define REFCLSID const IID &
+extern "C++" {
+inline int IsEqualGUID(REFGUID First, REFGUID Second) { return !__builtin_memcmp(&First, &Second, sizeof(GUID)); }
+inline bool operator==(REFGUID First, REFGUID Second) { return IsEqualGUID(First, Second) != 0; }
+inline bool operator!=(REFGUID First, REFGUID Second) { return !IsEqualGUID(First, Second); }
+}
+#else
 typedef const GUID *REFGUID, *REFIID, *REFCLSID;
 #define IsEqualGUID(First, Second) (!__builtin_memcmp((First), (Second), sizeof(GUID)))
+#endif
 #define InlineIsEqualGUID(First, Second) IsEqualGUID((First), (Second))
 #define IsEqualIID(First, Second) IsEqualGUID((First), (Second))
+#define IsEqualCLSID(First, Second) IsEqualGUID((First), (Second))
 #endif

@@ -15,13 +15,22 @@
 #define FORCEINLINE __forceinline
 #ifdef __cplusplus
 #define EXTERN_C extern "C"
+#define EXTERN_C_START extern "C" {
+#define EXTERN_C_END }
 #else
 #define EXTERN_C extern
+#define EXTERN_C_START
+#define EXTERN_C_END
 #endif
 #define DECLSPEC_IMPORT __declspec(dllimport)
 #define DECLSPEC_ALIGN(x) __declspec(align(x))
 #define POINTER_ALIGNMENT DECLSPEC_ALIGN(8)
 #define DECLSPEC_SELECTANY __declspec(selectany)
+#define DECLSPEC_NORETURN __declspec(noreturn)
+#define DECLSPEC_NOINLINE __declspec(noinline)
+#define DECLSPEC_RESTRICT __declspec(restrict)
+#define DECLSPEC_ALLOCATE(Section) __declspec(allocate(Section))
+#define DECLSPEC_UUID(Text) __declspec(uuid(Text))
 #define MEMORY_ALLOCATION_ALIGNMENT 16
 #define ANYSIZE_ARRAY 1
 #define VOID void
@@ -102,6 +111,7 @@ typedef LONG *PLONG;
 typedef INT *PINT;
 typedef UCHAR *PUCHAR;
 typedef const UCHAR *PCUCHAR;
+typedef const WCHAR *PCWCHAR;
 typedef USHORT *PUSHORT;
 typedef ULONG *PULONG;
 typedef UINT *PUINT;
@@ -129,6 +139,13 @@ typedef NTSTATUS *PNTSTATUS;
 typedef KIRQL *PKIRQL;
 typedef LCID *PLCID;
 
+#ifdef UNICODE
+#define TEXT(Text) WDK_KIT_WIDE(Text)
+#define WDK_KIT_WIDE(Text) L##Text
+#else
+#define TEXT(Text) Text
+#endif
+
 #define DECLARE_HANDLE(name) struct name##__ { int unused; }; typedef struct name##__ *name
 
 #define TRUE 1
@@ -138,9 +155,39 @@ typedef LCID *PLCID;
 #else
 #define NULL ((void *)0)
 #endif
+#define MAXLONG 0x7fffffff
 #define MAXUSHORT 0xffff
 #define MAXULONG 0xffffffff
-#define MAXLONG 0x7fffffff
+#define MAXUINT8 ((UINT8)~(UINT8)0)
+#define MAXINT8 ((INT8)(MAXUINT8 >> 1))
+#define MININT8 ((INT8)~MAXINT8)
+#define MAXUINT16 ((UINT16)~(UINT16)0)
+#define MAXINT16 ((INT16)(MAXUINT16 >> 1))
+#define MININT16 ((INT16)~MAXINT16)
+#define MAXUINT ((UINT)~(UINT)0)
+#define MAXINT ((INT)(MAXUINT >> 1))
+#define MININT ((INT)~MAXINT)
+#define MAXUINT32 ((UINT32)~(UINT32)0)
+#define MAXINT32 ((INT32)(MAXUINT32 >> 1))
+#define MININT32 ((INT32)~MAXINT32)
+#define MAXULONG32 ((ULONG32)~(ULONG32)0)
+#define MAXLONG32 ((LONG32)(MAXULONG32 >> 1))
+#define MINLONG32 ((LONG32)~MAXLONG32)
+#define MAXUINT64 ((UINT64)~(UINT64)0)
+#define MAXINT64 ((INT64)(MAXUINT64 >> 1))
+#define MININT64 ((INT64)~MAXINT64)
+#define MAXULONG64 ((ULONG64)~(ULONG64)0)
+#define MAXLONG64 ((LONG64)(MAXULONG64 >> 1))
+#define MINLONG64 ((LONG64)~MAXLONG64)
+#define MAXULONG_PTR (~(ULONG_PTR)0)
+#define MAXLONG_PTR ((LONG_PTR)(MAXULONG_PTR >> 1))
+#define MINLONG_PTR (~MAXLONG_PTR)
+#define MAXUINT_PTR (~(UINT_PTR)0)
+#define MAXINT_PTR ((INT_PTR)(MAXUINT_PTR >> 1))
+#define MININT_PTR (~MAXINT_PTR)
+#define MAXSIZE_T (~(SIZE_T)0)
+#define MAXSSIZE_T ((SSIZE_T)(MAXSIZE_T >> 1))
+#define MINSSIZE_T (~MAXSSIZE_T)
 #define UNICODE_STRING_MAX_BYTES 65534
 #define UNICODE_STRING_MAX_CHARS 32767
 #define UNICODE_NULL ((WCHAR)0)

@@ -9,6 +9,12 @@
 #define AF_INET 2
 #define AF_INET6 23
 #define s_addr S_un.S_addr
+#define s6_addr u.Byte
+#define s6_bytes u.Byte
+#define s6_words u.Word
+/* The lengths of addresses as text, with the port and the zero at the end. */
+#define INET_ADDRSTRLEN 22
+#define INET6_ADDRSTRLEN 65
 
 #ifndef WDK_KIT_NO_TYPES
 typedef USHORT ADDRESS_FAMILY;

@@ -5,6 +5,8 @@
 typedef IO_CSQ_IRP_CONTEXT FLT_CALLBACK_DATA_QUEUE_IO_CONTEXT, *PFLT_CALLBACK_DATA_QUEUE_IO_CONTEXT;
 #endif
 
+/* Code that can also be in other drivers asks for this name. */
+#define __FLTKERNEL__
 #define FLTAPI NTAPI
 #define FLT_TAG_DATA_BUFFER_HEADER_SIZE FIELD_OFFSET(FLT_TAG_DATA_BUFFER, GenericReparseBuffer)
 #define FLT_MAX_TRANSACTION_NOTIFICATIONS 0x3fffffff

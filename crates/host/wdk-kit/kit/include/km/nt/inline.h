@@ -45,6 +45,7 @@
 #define FLT_ASSERT(Condition) ((void)0)
 #define FLT_ASSERTMSG(Message, Condition) ((void)0)
 #define DbgRaiseAssertionFailure() __int2c()
+#define KdBreakPoint() ((void)0)
 #define PAGED_CODE() ((void)0)
 #define PAGED_CODE_LOCKED() ((void)0)
 #define KdPrint(Arguments) ((void)0)
@@ -66,10 +67,8 @@
 #define max(First, Second) ((First) > (Second) ? (First) : (Second))
 #endif
 #define MAX_PATH 260
-#define UCHAR_MAX 0xff
-#define USHORT_MAX 0xffff
-#define ULONG_MAX 0xffffffffUL
 #define MAXULONGLONG 0xffffffffffffffffULL
+#include "nt/limits.h"
 
 /* The largest entry that IoAllocateErrorLogEntry allocates: a message to the error log has room for its header and a name of 40 characters. */
 #define ERROR_LOG_MAXIMUM_SIZE ERROR_LOG_LIMIT_SIZE
@@ -91,6 +90,7 @@
 #define ALIGN_UP(Length, Type) ALIGN_UP_BY(Length, sizeof(Type))
 #define ALIGN_DOWN_POINTER_BY(Address, Alignment) ((PVOID)ALIGN_DOWN_BY(Address, Alignment))
 #define ALIGN_UP_POINTER_BY(Address, Alignment) ((PVOID)ALIGN_UP_BY(Address, Alignment))
+#define TYPE_ALIGNMENT(Type) ((LONG)__alignof(Type))
 #define IS_ALIGNED(Value, Alignment) (((ULONG_PTR)(Value) & ((Alignment) - 1)) == 0)
 #define RTL_FIELD_SIZE(Type, Field) (sizeof(((Type *)0)->Field))
 #define RTL_SIZEOF_THROUGH_FIELD(Type, Field) (FIELD_OFFSET(Type, Field) + RTL_FIELD_SIZE(Type, Field))
@@ -139,6 +139,8 @@ constexpr PWCH WdkKitText(const WCHAR *Text) { return const_cast<PWCH>(Text); }
 #else
 #define WdkKitText (PVOID)
 #endif
+#define RTL_CONSTANT_OBJECT_ATTRIBUTES(Name, Flags) { sizeof(OBJECT_ATTRIBUTES), NULL, (PUNICODE_STRING)(Name), (Flags), NULL, NULL }
+#define RTL_INIT_OBJECT_ATTRIBUTES RTL_CONSTANT_OBJECT_ATTRIBUTES
 #define RTL_CONSTANT_STRING(Text) { sizeof(Text) - sizeof((Text)[0]), sizeof(Text), WdkKitText(Text) }
 #define DECLARE_CONST_UNICODE_STRING(Name, Text) const UNICODE_STRING Name = RTL_CONSTANT_STRING(Text)
 #define DECLARE_UNICODE_STRING_SIZE(Name, Count) \
@@ -154,6 +156,58 @@ constexpr PWCH WdkKitText(const WCHAR *Text) { return const_cast<PWCH>(Text); }
 #define InitializeObjectAttributes(Object, Name, Flags, Root, Descriptor) \
     ((Object)->Length = sizeof(OBJECT_ATTRIBUTES), (Object)->RootDirectory = (Root), (Object)->ObjectName = (Name), \
      (Object)->Attributes = (Flags), (Object)->SecurityDescriptor = (Descriptor), (Object)->SecurityQualityOfService = NULL)
+
+/* Operators of an enumeration whose values are flags; C has them for every enumeration. */
+#ifdef __cplusplus
+#define WDK_KIT_FLAGS(Type, Value) ((__underlying_type(Type))(Value))
+#define DEFINE_ENUM_FLAG_OPERATORS(Type) \
+    extern "C++" { \
+    constexpr Type operator|(Type First, Type Second) { return (Type)(WDK_KIT_FLAGS(Type, First) | WDK_KIT_FLAGS(Type, Second)); } \
+    constexpr Type operator&(Type First, Type Second) { return (Type)(WDK_KIT_FLAGS(Type, First) & WDK_KIT_FLAGS(Type, Second)); } \
+    constexpr Type operator^(Type First, Type Second) { return (Type)(WDK_KIT_FLAGS(Type, First) ^ WDK_KIT_FLAGS(Type, Second)); } \
+    constexpr Type operator~(Type Value) { return (Type)~WDK_KIT_FLAGS(Type, Value); } \
+    inline Type &operator|=(Type &First, Type Second) { return First = First | Second; } \
+    inline Type &operator&=(Type &First, Type Second) { return First = First & Second; } \
+    inline Type &operator^=(Type &First, Type Second) { return First = First ^ Second; } \
+    }
+#else
+#define DEFINE_ENUM_FLAG_OPERATORS(Type)
+#endif
+
+/* The structures that list a folder, in the form that FILE_INFORMATION_DEFINITION describes them. */
+#define WDK_KIT_DEFINITION(Class, Record) \
+    { Class, FIELD_OFFSET(Record, NextEntryOffset), FIELD_OFFSET(Record, FileNameLength), FIELD_OFFSET(Record, FileName) }
+#define FileFullDirectoryInformationDefinition WDK_KIT_DEFINITION(FileFullDirectoryInformation, FILE_FULL_DIR_INFORMATION)
+#define FileBothDirectoryInformationDefinition WDK_KIT_DEFINITION(FileBothDirectoryInformation, FILE_BOTH_DIR_INFORMATION)
+#define FileDirectoryInformationDefinition WDK_KIT_DEFINITION(FileDirectoryInformation, FILE_DIRECTORY_INFORMATION)
+#define FileNamesInformationDefinition WDK_KIT_DEFINITION(FileNamesInformation, FILE_NAMES_INFORMATION)
+#define FileIdFullDirectoryInformationDefinition WDK_KIT_DEFINITION(FileIdFullDirectoryInformation, FILE_ID_FULL_DIR_INFORMATION)
+#define FileIdBothDirectoryInformationDefinition WDK_KIT_DEFINITION(FileIdBothDirectoryInformation, FILE_ID_BOTH_DIR_INFORMATION)
+#define FileIdExtdDirectoryInformationDefinition WDK_KIT_DEFINITION(FileIdExtdDirectoryInformation, FILE_ID_EXTD_DIR_INFORMATION)
+#define FileIdGlobalTxDirectoryInformationDefinition WDK_KIT_DEFINITION(FileIdGlobalTxDirectoryInformation, FILE_ID_GLOBAL_TX_DIR_INFORMATION)
+
+#define SECURITY_NULL_SID_AUTHORITY { 0, 0, 0, 0, 0, 0 }
+#define SECURITY_WORLD_SID_AUTHORITY { 0, 0, 0, 0, 0, 1 }
+#define SECURITY_LOCAL_SID_AUTHORITY { 0, 0, 0, 0, 0, 2 }
+#define SECURITY_CREATOR_SID_AUTHORITY { 0, 0, 0, 0, 0, 3 }
+#define SECURITY_NT_AUTHORITY { 0, 0, 0, 0, 0, 5 }
+#define SECURITY_APP_PACKAGE_AUTHORITY { 0, 0, 0, 0, 0, 15 }
+#define SECURITY_MANDATORY_LABEL_AUTHORITY { 0, 0, 0, 0, 0, 16 }
+
+#define NtCurrentProcess() ((HANDLE)(LONG_PTR)-1)
+#define ZwCurrentProcess() NtCurrentProcess()
+#define NtCurrentThread() ((HANDLE)(LONG_PTR)-2)
+#define ZwCurrentThread() NtCurrentThread()
+#define SharedUserData ((KUSER_SHARED_DATA *)KI_USER_SHARED_DATA)
+
+/* What IoGetTopLevelIrp returns in place of an IRP. */
+#define FSRTL_FSP_TOP_LEVEL_IRP ((LONG_PTR)1)
+#define FSRTL_CACHE_TOP_LEVEL_IRP ((LONG_PTR)2)
+#define FSRTL_MOD_WRITE_TOP_LEVEL_IRP ((LONG_PTR)3)
+#define FSRTL_FAST_IO_TOP_LEVEL_IRP ((LONG_PTR)4)
+#define FSRTL_NETWORK1_TOP_LEVEL_IRP ((LONG_PTR)5)
+#define FSRTL_NETWORK2_TOP_LEVEL_IRP ((LONG_PTR)6)
+#define FSRTL_MAX_TOP_LEVEL_IRP_FLAG ((LONG_PTR)0xFFFF)
 
 #define IoCallDriver IofCallDriver
 #define IoCompleteRequest IofCompleteRequest
@@ -180,6 +234,7 @@ constexpr PWCH WdkKitText(const WCHAR *Text) { return const_cast<PWCH>(Text); }
 #define FsRtlEnterFileSystem() KeEnterCriticalRegion()
 #define FsRtlExitFileSystem() KeLeaveCriticalRegion()
 #define MmLockPagableCodeSection(Address) MmLockPagableDataSection(Address)
+#define KeRaiseIrqlToDpcLevel() KfRaiseIrql(DISPATCH_LEVEL)
 #define KeRaiseIrql(Irql, Old) (*(Old) = KfRaiseIrql(Irql))
 #define KeAcquireSpinLock(Lock, Old) (*(Old) = KeAcquireSpinLockRaiseToDpc(Lock))
 #define ExAcquirePushLockExclusive(Lock) ExAcquirePushLockExclusiveEx((Lock), 0)
@@ -310,9 +365,9 @@ FORCEINLINE VOID AppendTailList(PLIST_ENTRY Head, PLIST_ENTRY List) {
 }
 
 /* The system's times are in the page that the kernel shares with programs. */
-FORCEINLINE VOID KeQuerySystemTime(PLARGE_INTEGER Time) { Time->QuadPart = *(volatile LONGLONG *)0xFFFFF78000000014ULL; }
-FORCEINLINE ULONGLONG KeQueryInterruptTime(VOID) { return *(volatile ULONGLONG *)0xFFFFF78000000008ULL; }
-FORCEINLINE VOID KeQueryTickCount(PLARGE_INTEGER Count) { Count->QuadPart = *(volatile LONGLONG *)0xFFFFF78000000320ULL; }
+FORCEINLINE VOID KeQuerySystemTime(PLARGE_INTEGER Time) { Time->QuadPart = *(volatile LONGLONG *)(KI_USER_SHARED_DATA + 0x14); }
+FORCEINLINE ULONGLONG KeQueryInterruptTime(VOID) { return *(volatile ULONGLONG *)(KI_USER_SHARED_DATA + 8); }
+FORCEINLINE VOID KeQueryTickCount(PLARGE_INTEGER Count) { Count->QuadPart = *(volatile LONGLONG *)(KI_USER_SHARED_DATA + 0x320); }
 
 /* Memory without contents of others. The second form is for code whose author has checked that nothing reads it first. */
 FORCEINLINE PVOID ExAllocatePoolZero(POOL_TYPE Type, SIZE_T Size, ULONG Tag) {
@@ -343,6 +398,39 @@ FORCEINLINE VOID ExInitializeDriverRuntime(ULONG Flags) {
 #endif
 }
 
+FORCEINLINE PVOID RtlSecureZeroMemory(PVOID Memory, SIZE_T Length) {
+    volatile UCHAR *Byte = (volatile UCHAR *)Memory;
+    while (Length-- != 0) {
+        *Byte++ = 0;
+    }
+    return Memory;
+}
+
+FORCEINLINE size_t strnlen_s(const char *Text, size_t Most) { return Text == NULL ? 0 : strnlen(Text, Most); }
+FORCEINLINE size_t wcsnlen_s(const wchar_t *Text, size_t Most) { return Text == NULL ? 0 : wcsnlen(Text, Most); }
+
+#ifdef __cplusplus
+/* C++ has these for arrays too, whose length the compiler knows. */
+extern "C++" {
+#define WDK_KIT_FOR_ARRAYS(Name, Character) \
+    template <size_t Length> inline errno_t Name(Character (&Target)[Length], const Character *Source) { return Name(Target, Length, Source); }
+#define WDK_KIT_FOR_PARTS(Name, Character) \
+    template <size_t Length> inline errno_t Name(Character (&Target)[Length], const Character *Source, size_t Count) { \
+        return Name(Target, Length, Source, Count); \
+    }
+WDK_KIT_FOR_ARRAYS(strcpy_s, char)
+WDK_KIT_FOR_ARRAYS(strcat_s, char)
+WDK_KIT_FOR_ARRAYS(wcscpy_s, wchar_t)
+WDK_KIT_FOR_ARRAYS(wcscat_s, wchar_t)
+WDK_KIT_FOR_PARTS(strncpy_s, char)
+WDK_KIT_FOR_PARTS(strncat_s, char)
+WDK_KIT_FOR_PARTS(wcsncpy_s, wchar_t)
+WDK_KIT_FOR_PARTS(wcsncat_s, wchar_t)
+/* REFGUID is a reference in C++. */
+inline NTSTATUS RtlStringFromGUID(const GUID &Guid, PUNICODE_STRING Text) { return RtlStringFromGUID(&Guid, Text); }
+}
+#endif
+
 /* Lookaside lists: the first entries come from the list, the others from pool. */
 FORCEINLINE PVOID WdkKitTake(PGENERAL_LOOKASIDE List) {
     PVOID Entry;
@@ -365,6 +453,25 @@ FORCEINLINE VOID WdkKitGive(PGENERAL_LOOKASIDE List, PVOID Entry) {
 }
 FORCEINLINE PVOID ExAllocateFromNPagedLookasideList(PNPAGED_LOOKASIDE_LIST List) { return WdkKitTake(&List->L); }
 FORCEINLINE VOID ExFreeToNPagedLookasideList(PNPAGED_LOOKASIDE_LIST List, PVOID Entry) { WdkKitGive(&List->L, Entry); }
+FORCEINLINE PVOID ExAllocateFromLookasideListEx(PLOOKASIDE_LIST_EX List) {
+    PVOID Entry;
+    List->L.TotalAllocates++;
+    Entry = ExpInterlockedPopEntrySList(&List->L.ListHead);
+    if (Entry == NULL) {
+        List->L.AllocateMisses++;
+        Entry = List->L.AllocateEx(List->L.Type, List->L.Size, List->L.Tag, List);
+    }
+    return Entry;
+}
+FORCEINLINE VOID ExFreeToLookasideListEx(PLOOKASIDE_LIST_EX List, PVOID Entry) {
+    List->L.TotalFrees++;
+    if ((USHORT)List->L.ListHead.Alignment >= List->L.Depth) {
+        List->L.FreeMisses++;
+        List->L.FreeEx(Entry, List);
+    } else {
+        ExpInterlockedPushEntrySList(&List->L.ListHead, (PSLIST_ENTRY)Entry);
+    }
+}
 FORCEINLINE PVOID ExAllocateFromPagedLookasideList(PPAGED_LOOKASIDE_LIST List) { return WdkKitTake(&List->L); }
 FORCEINLINE VOID ExFreeToPagedLookasideList(PPAGED_LOOKASIDE_LIST List, PVOID Entry) { WdkKitGive(&List->L, Entry); }
 #endif

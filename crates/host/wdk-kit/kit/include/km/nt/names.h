@@ -45,6 +45,7 @@ typedef PVOID USBD_PIPE_HANDLE, USBD_CONFIGURATION_HANDLE, USBD_INTERFACE_HANDLE
 /* Types of exported variables. */
 typedef struct _OBJECT_TYPE *POBJECT_TYPE;
 typedef struct _KPROCESS *PEPROCESS;
+typedef struct _PEB *PPEB;
 typedef struct _SE_EXPORTS *PSE_EXPORTS;
 
 /* Pointer types with the prefix PR. Each is another name of the type with the prefix P. */
@@ -94,6 +95,7 @@ typedef PROCESSOR_CALLBACK_FUNCTION *PPROCESSOR_CALLBACK_FUNCTION;
 #define MAXIMUM_ALLOWED 0x02000000L
 #define FILE_SPECIAL_ACCESS 0
 #define MAXIMUM_VOLUME_LABEL_LENGTH 64
+#define KI_USER_SHARED_DATA 0xFFFFF78000000000ULL
 #define PAGE_SIZE 0x1000
 #define PAGE_SHIFT 12
 #define MDL_MAPPED_TO_SYSTEM_VA 0x0001
