@@ -10,6 +10,17 @@
 
 #define VOLUME L"\\Device\\HarddiskVolume1"
 
+/* The offsets below, by the metadata. */
+C_ASSERT(FIELD_OFFSET(FILTER_FULL_INFORMATION, FilterNameLength) == 12 && FIELD_OFFSET(FILTER_FULL_INFORMATION, FilterNameBuffer) == 14);
+C_ASSERT(FIELD_OFFSET(FILTER_AGGREGATE_BASIC_INFORMATION, Type.MiniFilter.FilterAltitudeLength) == 20);
+C_ASSERT(FIELD_OFFSET(FILTER_AGGREGATE_STANDARD_INFORMATION, Type.MiniFilter.FilterAltitudeLength) == 24);
+C_ASSERT(FIELD_OFFSET(INSTANCE_BASIC_INFORMATION, InstanceNameBufferOffset) == 6);
+C_ASSERT(FIELD_OFFSET(INSTANCE_PARTIAL_INFORMATION, AltitudeLength) == 8 && sizeof(INSTANCE_PARTIAL_INFORMATION) == 12);
+C_ASSERT(FIELD_OFFSET(INSTANCE_FULL_INFORMATION, VolumeNameLength) == 12 && FIELD_OFFSET(INSTANCE_FULL_INFORMATION, FilterNameLength) == 16);
+C_ASSERT(FIELD_OFFSET(FILTER_VOLUME_BASIC_INFORMATION, FilterVolumeName) == 2);
+C_ASSERT(FIELD_OFFSET(FILTER_VOLUME_STANDARD_INFORMATION, FileSystemType) == 12);
+C_ASSERT(FIELD_OFFSET(FILTER_VOLUME_STANDARD_INFORMATION, FilterVolumeName) == 18);
+
 static PFLT_FILTER Filter;
 static PFLT_VOLUME Volume;
 static PFLT_INSTANCE Instance;
@@ -145,6 +156,12 @@ static NTSTATUS Files(void)
     return STATUS_SUCCESS;
 }
 
+static VOID FLTAPI OnStatus(PCFLT_RELATED_OBJECTS Objects, PFLT_IO_PARAMETER_BLOCK Operation, NTSTATUS Status, PVOID Context)
+{
+    DbgPrint("%s of %wZ: %08x %s\n", FltGetIrpName(Operation->MajorFunction), &Operation->TargetFileObject->FileName, Status,
+             Objects->Instance == Instance ? (PCSTR)Context : "another instance");
+}
+
 static FLT_PREOP_CALLBACK_STATUS FLTAPI PreCreate(PFLT_CALLBACK_DATA Data, PCFLT_RELATED_OBJECTS Objects, PVOID *Context)
 {
     LARGE_INTEGER timeout = {.QuadPart = -10000};
@@ -153,6 +170,7 @@ static FLT_PREOP_CALLBACK_STATUS FLTAPI PreCreate(PFLT_CALLBACK_DATA Data, PCFLT
 
     UNREFERENCED_PARAMETER(Context);
     if (Objects->Instance == Instance) {
+        FltRequestOperationStatusCallback(Data, OnStatus, "here");
         KeInitializeEvent(&event, NotificationEvent, FALSE);
         DbgPrint("session %08x", FltGetRequestorSessionId(Data, &session));
         DbgPrint(" %u, priority %u", session, FltGetIoPriorityHintFromCallbackData(Data));

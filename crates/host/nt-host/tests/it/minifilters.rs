@@ -265,7 +265,14 @@ fn a_minifilter_asks_about_filters_and_uses_files() {
         .start()
         .expect("DriverEntry");
     host.volume().open(r"\new.txt").expect("an open").close().expect("a close");
+    assert_eq!(status(host.volume().open(r"\none.txt")), NtStatus::ObjectNameNotFound);
     let report = host.unload().expect("unload");
     report.assert_clean();
-    assert!(report.output().contains("session 00000000 0, priority 2 2, wait 00000102\n"), "{}", report.output());
+    for line in [
+        "session 00000000 0, priority 2 2, wait 00000102\n",
+        "IRP_MJ_CREATE of \\new.txt: 00000000 here\n",
+        "IRP_MJ_CREATE of \\none.txt: c0000034 here\n",
+    ] {
+        assert!(report.output().contains(line), "{line}: {}", report.output());
+    }
 }

@@ -276,3 +276,15 @@ fn mistakes_of_callout_drivers_are_found() {
         }
     }
 }
+
+#[test]
+fn a_driver_looks_up_and_lists_what_the_engine_has() {
+    let host = |bug| {
+        let image = build("wfp_lookup", bug, "DriverEntry", &["ntoskrnl", "fwpkclnt"]);
+        NtHost::builder().driver(image).start().expect("DriverEntry")
+    };
+    host(0).unload().expect("unload").assert_clean();
+    let report = host(1).unload().expect("unload");
+    let [finding] = report.findings() else { panic!("{:?}", report.findings()) };
+    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::PoolLeak, Some("FwpmFilterGetById0")));
+}

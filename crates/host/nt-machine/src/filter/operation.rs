@@ -80,7 +80,16 @@ fn descend(data: Data) -> Result<(), Fault> {
         }
     }
     let is_opened = file_system::perform(data)?;
-    with(data, |operation| operation.is_opened |= is_opened);
+    let callbacks = with(data, |operation| {
+        operation.is_opened |= is_opened;
+        std::mem::take(&mut operation.on_status)
+    });
+    for (current, callback, context) in callbacks.unwrap_or_default() {
+        prepare(data, current.instance, current.filter)?;
+        let status = data.IoStatus().Status().read()?.as_int();
+        let arguments = [block(data).Objects().address(), data.Iopb().read()?.address(), status.into(), context];
+        call_back("operation status callback", PASSIVE, callback, &arguments);
+    }
     ascend(data)
 }
 

@@ -38,6 +38,17 @@ routines! { pub(super) ROUTINES;
         }
     }
 
+    /// The callback gets the status of the file system. Only a pre-operation callback can request that.
+    #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::InsufficientResources), keeps_nothing]
+    fn FltRequestOperationStatusCallback(data: Data, callback: GuestPtr<Code>, context: GuestPtr<Opaque>) -> Outcome {
+        let is_requested = with(data, |operation| {
+            let current = operation.current.filter(|_| operation.stage == Stage::Pre);
+            operation.on_status.extend(current.map(|current| (current, callback, context.address())));
+            current.is_some()
+        });
+        if is_requested == Some(true) { done(()) } else { fail(NtStatus::InvalidParameter) }
+    }
+
     #[irql(DISPATCH), module(FILTER_MANAGER)]
     fn FltCompletePendedPreOperation(data: Data, status: i32, context: GuestPtr<Opaque>) -> Result<(), Fault> {
         let irql = thread::irql();

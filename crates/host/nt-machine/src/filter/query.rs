@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use super::file_system::SECTOR;
 use super::instance::{DISK_FILE_SYSTEM, NTFS};
+use super::major;
 use super::state::{Data, File, FilterId, InstanceId, VolumeId, state};
 use crate::kernel::io::volume;
 use crate::kernel::pool::{self, Kind};
@@ -247,6 +248,20 @@ routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fixed]
     fn FltIs32bitProcess(_data: Ignored<Data>) -> bool {
         false
+    }
+
+    /// The names stay as long as the filter manager.
+    #[irql(ANY), module(FILTER_MANAGER)]
+    fn FltGetIrpName(major: u8) -> Outcome<GuestPtr<u8>> {
+        let known = state().operation_names.get(&major).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let text: Vec<u8> = major::name(major).bytes().chain([0]).collect();
+        let place = lock(&kernel().pool).try_new_objects::<u8>(text.len() as u64)?;
+        place.write_all(&text)?;
+        state().operation_names.insert(major, place);
+        Ok(place)
     }
 
     /// The name is that of a routine of the filter manager.

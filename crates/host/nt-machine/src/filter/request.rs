@@ -81,6 +81,7 @@ pub(super) fn create(request: &Request) -> Outcome<Data> {
         queue: GuestPtr::NULL,
         lists: Vec::new(),
         swapped: Vec::new(),
+        on_status: Vec::new(),
         then: None,
     };
     state.operations.insert(data, operation);

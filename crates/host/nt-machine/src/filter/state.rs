@@ -70,6 +70,8 @@ pub(super) struct State {
     pub(super) ports: SortedMap<PortId, Port>,
     pub(super) connections: SortedMap<PortId, Connection>,
     pub(super) operations: SortedMap<Data, Operation>,
+    /// The names of operations that minifilters have asked for.
+    pub(super) operation_names: SortedMap<u8, GuestPtr<u8>>,
     /// For files that a minifilter opened, the instance below which their operations start.
     pub(super) opened_below: SortedMap<File, InstanceId>,
 }
@@ -233,6 +235,8 @@ pub(super) struct Operation {
     /// The MDLs that the filter manager made for it, and those that minifilters swapped in.
     pub(super) lists: Vec<GuestPtr<MDL>>,
     pub(super) swapped: Vec<(InstanceId, GuestPtr<MDL>)>,
+    /// The callbacks for the status of the file system, and their contexts.
+    pub(super) on_status: Vec<(Current, GuestPtr<Code>, u64)>,
     /// Called with the result, if nobody waits for it.
     pub(super) then: Option<Box<dyn FnOnce(IO_STATUS_BLOCK) + Send>>,
 }

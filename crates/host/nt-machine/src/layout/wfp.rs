@@ -113,6 +113,21 @@ layout! {
         effectiveWeight: FWP_VALUE0,
     }
 
+    /// The templates of callouts and sublayers are its beginning.
+    FWPM_FILTER_ENUM_TEMPLATE0: 72 {
+        providerKey: GuestPtr<GUID>,
+        layerKey: GUID,
+        enumType: u32,
+        flags: u32,
+        providerContextTemplate: u64,
+        numFilterConditions: u32,
+        Padding: u32,
+        filterCondition: GuestPtr<FWPM_FILTER_CONDITION0>,
+        actionMask: u32,
+        Padding2: u32,
+        calloutKey: GuestPtr<GUID>,
+    }
+
     /// `FWPS_CALLOUT0` to `FWPS_CALLOUT3`.
     FWPS_CALLOUT: 48 {
         calloutKey: GUID,

@@ -116,7 +116,7 @@ fn matching(layer: &Layer, journey: &Journey) -> Vec<Vec<Filter>> {
     };
     filters.retain(|filter| all_hold(&filter.conditions, |name| field(journey, name)));
     filters.sort_by_key(|filter| std::cmp::Reverse(filter.weight));
-    sublayers.sort_by_key(|(_, weight, _)| std::cmp::Reverse(*weight));
+    sublayers.sort_by_key(|(_, weight, ..)| std::cmp::Reverse(*weight));
     let mut keys: Vec<_> = sublayers.into_iter().map(|(key, ..)| key).collect();
     // The universal sublayer is not in the table.
     keys.extend(filters.iter().map(|filter| filter.sublayer).filter(|key| !keys.contains(key)).collect::<Vec<_>>());

@@ -3,9 +3,11 @@
 use etw_types::{Guid, NtStatus};
 
 use super::callout::{self, ACTION_CALLOUT};
-use super::layers;
-use super::state::{Filter, Owner, Policy, Session, State, state};
+use super::record::Member::{self, Blob, Conditions, Key, Text};
+use super::record::Record;
+use super::state::{Filter, Owner, Policy, Registered, Session, State, state};
 use super::value::{self, Condition, Match, Value};
+use super::{layers, lookup};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
@@ -22,6 +24,17 @@ const SESSION: &str = "filter engine session";
 const DYNAMIC: u32 = 1;
 /// The key of the universal sublayer, which every system has.
 const UNIVERSAL: Guid = Guid::from_u128(0xEEBE_CC03_CED4_4380_819A_2734_397B_2B74);
+/// The members of the structures that refer to other data.
+const PROVIDER: &[(usize, Member)] = &[(16, Text), (24, Text), (40, Blob), (56, Text)];
+const SUBLAYER: &[(usize, Member)] = &[(16, Text), (24, Text), (40, Key), (48, Blob)];
+const CALLOUT: &[(usize, Member)] = SUBLAYER;
+const FILTER: &[(usize, Member)] =
+    &[(16, Text), (24, Text), (40, Key), (48, Blob), (96, Member::Value), (120, Conditions)];
+/// The offsets of what the engine adds: the number of a callout; the sublayer, the number and the weight of a filter.
+const CALLOUT_ID: usize = 80;
+const FILTER_SUBLAYER: usize = 80;
+const FILTER_ID: usize = 176;
+const FILTER_WEIGHT: usize = 184;
 /// The maximum number of conditions of a filter that are read.
 const MOST_CONDITIONS: u32 = 4096;
 
@@ -53,12 +66,13 @@ routines! { pub(super) ROUTINES;
         change(engine, |state| {
             let is_own = |owner: &Owner| *owner == Some(engine);
             let policy = &mut state.policy;
-            policy.providers.retain(|(_, owner)| !is_own(owner));
+            policy.providers.retain(|(.., owner)| !is_own(owner));
             policy.sublayers.retain(|(.., owner)| !is_own(owner));
             policy.callouts.retain(|(.., owner)| !is_own(owner));
             policy.filters.retain(|filter| !is_own(&filter.owner));
             done(())
         })?;
+        lookup::end_all(engine);
         state().sessions.retain(|session| !known(session));
         object::close(engine);
         done(())
@@ -97,12 +111,12 @@ routines! { pub(super) ROUTINES;
         provider: GuestPtr<FWPM_PROVIDER0>,
         _security: Ignored<GuestPtr<Opaque>>,
     ) -> Outcome {
-        let key = provider.providerKey().id()?;
+        let (key, record) = (provider.providerKey().id()?, Record::copy(provider, PROVIDER)?);
         add(engine, |state, owner| {
-            if state.policy.providers.iter().any(|(known, _)| *known == key) {
+            if state.policy.providers.iter().any(|(known, ..)| *known == key) {
                 return fail(NtStatus::FwpAlreadyExists);
             }
-            state.policy.providers.push((key, owner));
+            state.policy.providers.push((key, record.into(), owner));
             done(())
         })
     }
@@ -110,7 +124,7 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTERING)]
     fn FwpmProviderDeleteByKey0(engine: KernelHandle, key: GuestPtr<GUID>) -> Outcome {
         let key = key.id()?;
-        change(engine, |state| remove(&mut state.policy.providers, |(known, _)| *known == key, NtStatus::FwpProviderNotFound))
+        change(engine, |state| remove(&mut state.policy.providers, |(known, ..)| *known == key, NtStatus::FwpProviderNotFound))
     }
 
     #[irql(PASSIVE), module(FILTERING), fails(NtStatus::FwpAlreadyExists)]
@@ -120,11 +134,12 @@ routines! { pub(super) ROUTINES;
         _security: Ignored<GuestPtr<Opaque>>,
     ) -> Outcome {
         let (key, weight) = (sublayer.subLayerKey().id()?, sublayer.weight().read()?);
+        let record = Record::copy(sublayer, SUBLAYER)?;
         add(engine, |state, owner| {
             if state.policy.sublayers.iter().any(|(known, ..)| *known == key) {
                 return fail(NtStatus::FwpAlreadyExists);
             }
-            state.policy.sublayers.push((key, weight, owner));
+            state.policy.sublayers.push((key, weight, record.into(), owner));
             done(())
         })
     }
@@ -149,14 +164,15 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let (key, layer) = (callout.calloutKey().id()?, callout.applicableLayer().id()?);
         let Some(layer) = layers::by_key(layer) else { return fail(NtStatus::FwpLayerNotFound) };
-        let mut id = 0;
+        let (mut id, mut record) = (0, Record::copy(callout, CALLOUT)?);
         add(engine, |state, owner| {
             if state.policy.callouts.iter().any(|(known, ..)| *known == key) {
                 return fail(NtStatus::FwpAlreadyExists);
             }
             let registered = state.callouts.iter().find(|known| known.key == key).map(|known| known.id);
             id = registered.unwrap_or_else(|| callout::first_number(state));
-            state.policy.callouts.push((key, id, layer.id, owner));
+            record.set(CALLOUT_ID, &id.to_le_bytes());
+            state.policy.callouts.push((key, id, layer.id, record.into(), owner));
             done(())
         })?;
         place.set_if_wanted(id)?;
@@ -270,7 +286,7 @@ fn abort(engine: KernelHandle) -> Outcome {
     done(())
 }
 
-fn delete_callout(engine: KernelHandle, is_it: impl Fn(&(Guid, u32, u16, Owner)) -> bool) -> Outcome {
+fn delete_callout(engine: KernelHandle, is_it: impl Fn(&Registered) -> bool) -> Outcome {
     change(engine, |state| {
         let found = state.policy.callouts.iter().find(|callout| is_it(callout)).map(|(key, ..)| *key);
         let key = found.ok_or(NtStatus::FwpCalloutNotFound)?;
@@ -315,11 +331,11 @@ fn add_filter(call: &Call, engine: KernelHandle, place: GuestPtr<FWPM_FILTER0>) 
     }
     let weight = value::read(place.weight())?;
     let (key, sublayer, callout) = (place.filterKey().id()?, place.subLayerKey().id()?, place.actionKey().id()?);
-    let mut id = 0;
+    let (mut id, mut record) = (0, Record::copy(place, FILTER)?);
     add(engine, |state, owner| {
         let sublayer = if sublayer.is_zero() { UNIVERSAL } else { sublayer };
         let sublayer_weight = match state.policy.sublayers.iter().find(|(known, ..)| *known == sublayer) {
-            Some((_, weight, _)) => *weight,
+            Some((_, weight, ..)) => *weight,
             None if sublayer == UNIVERSAL => 0,
             None => return fail(NtStatus::FwpSublayerNotFound),
         };
@@ -329,7 +345,7 @@ fn add_filter(call: &Call, engine: KernelHandle, place: GuestPtr<FWPM_FILTER0>) 
         let known = state.policy.callouts.iter().find(|(known, ..)| *known == callout);
         match known {
             None if given.actionType & ACTION_CALLOUT != 0 => return fail(NtStatus::FwpCalloutNotFound),
-            Some((.., of, _)) if given.actionType & ACTION_CALLOUT != 0 && *of != layer.id => {
+            Some((_, _, of, ..)) if given.actionType & ACTION_CALLOUT != 0 && *of != layer.id => {
                 return fail(NtStatus::FwpCalloutNotFound);
             }
             _ => {}
@@ -337,17 +353,23 @@ fn add_filter(call: &Call, engine: KernelHandle, place: GuestPtr<FWPM_FILTER0>) 
         id = state.number();
         // The engine makes a key for a filter that has none.
         let key = if key.is_zero() { Guid::from_u128(u128::from(id)) } else { key };
+        let weight = effective_weight(weight.as_ref(), conditions.len());
+        record.set(0, &key.to_bytes_le());
+        record.set(FILTER_SUBLAYER, &sublayer.to_bytes_le());
+        record.set(FILTER_ID, &id.to_le_bytes());
+        record.set_number(FILTER_WEIGHT, weight);
         let mut filter = Filter {
             id,
             key,
             layer: layer.id,
             sublayer,
-            weight: effective_weight(weight.as_ref(), conditions.len()),
+            weight,
             flags: given.flags,
             action: given.actionType,
             callout,
             context: given.context.first().copied().unwrap_or_default(),
             conditions: conditions.clone(),
+            record: record.into(),
             owner,
             shared: GuestPtr::NULL,
         };

@@ -1,6 +1,6 @@
 //! The Windows Filtering Platform, for callout drivers: the filter engine, and a network stack around it.
 //!
-//! A driver registers callouts ([`callout`]) and adds filters ([`management`]). A test describes connections and packets
+//! A driver registers callouts ([`callout`]), adds filters ([`management`]) and lists them ([`lookup`]). A test describes connections and packets
 //! ([`traffic`]); they pass the layers in the order of Windows ([`stack`]). At each layer, [`classify`] finds the filters that
 //! match and calls their callouts. Callouts pend operations ([`pend`]), inject packets ([`inject`]) and keep contexts for
 //! flows ([`flow`]). All state is in [`state`], whose lock is never held while driver code runs.
@@ -16,10 +16,12 @@ mod inject;
 mod journey;
 mod layers;
 mod lists;
+mod lookup;
 mod management;
 mod ndis;
 mod packet;
 mod pend;
+mod record;
 mod route;
 mod scratch;
 mod stack;
@@ -42,6 +44,7 @@ pub(crate) const ROUTINES: &[&[Routine]] = &[
     flow::ROUTINES,
     inject::ROUTINES,
     lists::ROUTINES,
+    lookup::ROUTINES,
     management::ROUTINES,
     ndis::ROUTINES,
     pend::ROUTINES,

@@ -3,11 +3,13 @@
 //! The lock must never be held while driver code runs.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use etw_types::Guid;
 
 use super::journey::Journey;
+use super::lookup::Enumeration;
+use super::record::Record;
 use super::value::Condition;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::lock;
@@ -108,19 +110,22 @@ pub(super) struct Filter {
     pub(super) callout: Guid,
     pub(super) context: u64,
     pub(super) conditions: Vec<Condition>,
+    pub(super) record: Arc<Record>,
     pub(super) owner: Owner,
     /// The structure for callouts, which lives as long as the filter: a callout may store a context there.
     pub(super) shared: GuestPtr<FWPS_FILTER>,
 }
 
+/// A callout as the engine knows it: its key, its number and its layer.
+pub(super) type Registered = (Guid, u32, u16, Arc<Record>, Owner);
+
 /// The objects that `Fwpm` functions manage. A transaction works on the original and keeps a copy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policy {
-    pub(super) providers: Vec<(Guid, Owner)>,
+    pub(super) providers: Vec<(Guid, Arc<Record>, Owner)>,
     /// The keys and weights of sublayers.
-    pub(super) sublayers: Vec<(Guid, u16, Owner)>,
-    /// The keys, numbers and layers of callouts.
-    pub(super) callouts: Vec<(Guid, u32, u16, Owner)>,
+    pub(super) sublayers: Vec<(Guid, u16, Arc<Record>, Owner)>,
+    pub(super) callouts: Vec<Registered>,
     pub(super) filters: Vec<Filter>,
 }
 
@@ -235,6 +240,8 @@ pub(crate) struct State {
     numbers: u64,
     pub(super) policy: Policy,
     pub(super) sessions: Vec<Session>,
+    /// The lists that drivers are reading.
+    pub(super) enumerations: Vec<Enumeration>,
     pub(super) callouts: Vec<Callout>,
     pub(super) flows: Vec<Flow>,
     pub(super) lists: SortedMap<u64, List>,

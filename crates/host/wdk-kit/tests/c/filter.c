@@ -70,6 +70,7 @@ EXTERN_C_END
 DECLSPEC_NOINLINE DECLSPEC_RESTRICT PCWCHAR Text(VOID) { return TEXT("text"); }
 
 static const FILE_INFORMATION_DEFINITION Listing = FileIdBothDirectoryInformationDefinition;
+C_ASSERT(sizeof(FILTER_MESSAGE_HEADER) == 16 && FIELD_OFFSET(FILTER_REPLY_HEADER, MessageId) == 8 && FLTFL_AGGREGATE_INFO_IS_MINIFILTER == 1);
 C_ASSERT(FIELD_OFFSET(FILE_ID_BOTH_DIR_INFORMATION, FileName) == 104 && TYPE_ALIGNMENT(FILE_ID_BOTH_DIR_INFORMATION) == 8);
 #if !defined(__FLTKERNEL__) || !defined(_NTDDK_) || !defined(_NTIFS_) || !defined(_WDMDDK_)
 #error "the names by which code recognises a driver are missing"

@@ -1,6 +1,8 @@
 /* What Microsoft's metadata lacks of fltKernel.h. */
 #pragma once
 
+#include "fltUserStructures.h"
+
 #ifndef WDK_KIT_NO_TYPES
 typedef IO_CSQ_IRP_CONTEXT FLT_CALLBACK_DATA_QUEUE_IO_CONTEXT, *PFLT_CALLBACK_DATA_QUEUE_IO_CONTEXT;
 #endif
