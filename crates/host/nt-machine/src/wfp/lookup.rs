@@ -6,7 +6,7 @@ use std::sync::Arc;
 use etw_types::{Guid, NtStatus};
 
 use super::record::{Record, TAG};
-use super::state::{Policy, State, state};
+use super::state::{Enumeration, Policy, State, state};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::pool;
@@ -203,14 +203,6 @@ routines! { pub(super) ROUTINES;
         }
         place.write(GuestPtr::NULL)
     }
-}
-
-/// A list that a driver is reading.
-#[derive(Clone, Debug)]
-pub(super) struct Enumeration {
-    handle: KernelHandle,
-    engine: KernelHandle,
-    left: VecDeque<Arc<Record>>,
 }
 
 fn provider(template: Template) -> Result<Option<Guid>, Fault> {

@@ -2,13 +2,13 @@
 //!
 //! The lock must never be held while driver code runs.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use etw_types::Guid;
 
 use super::journey::Journey;
-use super::lookup::Enumeration;
 use super::record::Record;
 use super::value::Condition;
 use crate::kernel::ex::handle::KernelHandle;
@@ -136,6 +136,14 @@ pub(super) struct Session {
     pub(super) is_dynamic: bool,
     /// The policy before the transaction that is in progress.
     pub(super) transaction: Option<Policy>,
+}
+
+/// A list of objects that a driver is reading.
+#[derive(Clone, Debug)]
+pub(super) struct Enumeration {
+    pub(super) handle: KernelHandle,
+    pub(super) engine: KernelHandle,
+    pub(super) left: VecDeque<Arc<Record>>,
 }
 
 /// A context that a driver associated with a flow.
