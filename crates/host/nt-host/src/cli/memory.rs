@@ -51,12 +51,12 @@ impl Memory {
     /// Shows what the driver has written since the last call.
     pub(super) fn show_changes(&mut self, progress: &mut Progress) -> Result<(), Error> {
         for Piece { memory, data } in &mut self.0 {
-            let now = memory.read()?;
+            let (start, now) = (memory.address(), memory.read()?);
             let differs = |index: &usize| data.get(*index) != now.get(*index);
             let (first, last) = ((0..now.len()).find(differs), (0..now.len()).rfind(differs));
             let changed = first.zip(last).and_then(|(first, last)| Some((first, now.get(first..=last)?)));
             if let Some((first, bytes)) = changed {
-                let address = memory.address() + first as u64;
+                let address = start + first as u64;
                 let (shown, rest) = bytes.split_at(MOST.min(bytes.len()));
                 let more = if rest.is_empty() { String::new() } else { format!(" and {} more bytes", rest.len()) };
                 progress.note(&format!("memory {address:#x}: {}{more}", hexadecimal(shown)));
