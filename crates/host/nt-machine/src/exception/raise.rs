@@ -11,12 +11,9 @@ use super::{fault, language, resume};
 use crate::cpu::crossing::Crossing;
 use crate::cpu::thread;
 use crate::layout::{CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_RECORD};
-use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _, PAGE};
+use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _, USER_END, pages};
 use crate::routine::{ANY, APC, Call, routines};
 use crate::verify::{self, Rule};
-
-/// `MmUserProbeAddress` of x64.
-const HIGHEST_USER: u64 = 0x7FFF_FFFF_0000;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -73,11 +70,8 @@ routines! { pub(super) ROUTINES;
     fn ProbeForWrite(&call, address: GuestPtr<u8>, length: u64, alignment: u32) -> Result<(), Fault> {
         let start = address.address();
         probe(call, start, length, alignment)?;
-        let pages = (start & !(PAGE - 1)..start + length).step_by(PAGE as usize).skip(1);
-        for place in [start].into_iter().chain(pages).take_while(|_| length != 0).map(GuestPtr::<u8>::new) {
-            place.change(|byte| byte)?;
-        }
-        Ok(())
+        let mut places = pages(start, length).map(|page| GuestPtr::<u8>::new(page.max(start)));
+        places.try_for_each(|place| place.change(|byte| byte).map(drop))
     }
 }
 
@@ -166,7 +160,7 @@ fn probe(call: &Call, start: u64, length: u64, alignment: u32) -> Result<(), Fau
     if start & u64::from(alignment).saturating_sub(1) != 0 {
         raise_status(call, NtStatus::DatatypeMisalignment)?;
     }
-    if start.checked_add(length).is_none_or(|end| end > HIGHEST_USER) {
+    if start.checked_add(length).is_none_or(|end| end > USER_END) {
         raise_status(call, NtStatus::AccessViolation)?;
     }
     Ok(())

@@ -95,33 +95,13 @@ routines! { pub(super) ROUTINES;
         handle: Out<KernelHandle>,
         file: Option<GuestPtr<File>>,
     ) -> Outcome {
-        let opening = Opening {
-            path: ROOT.to_owned(),
-            related: GuestPtr::NULL,
-            access: 0,
-            disposition: OPEN,
-            options: DIRECTORY,
-            attributes: 0,
-            share: 0,
-            is_user: false,
-            above: Some(instance),
-        };
+        let opening = opening_dir(ROOT, OPEN, instance);
         give(call, &files::open(&opening)?, handle, file)
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::AccessDenied), keeps_nothing]
     fn FltCreateSystemVolumeInformationFolder(instance: InstanceId) -> Outcome {
-        let opening = Opening {
-            path: SYSTEM_DIR.to_owned(),
-            related: GuestPtr::NULL,
-            access: 0,
-            disposition: OPEN_IF,
-            options: DIRECTORY,
-            attributes: 0,
-            share: 0,
-            is_user: false,
-            above: Some(instance),
-        };
+        let opening = opening_dir(SYSTEM_DIR, OPEN_IF, instance);
         let opened = files::open(&opening)?;
         if opened.file.is_null() {
             return fail(opened.status);
@@ -133,6 +113,21 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTER_MANAGER)]
     fn FltClose(handle: KernelHandle) -> NtStatus {
         object::close(handle)
+    }
+}
+
+/// Describes how a minifilter opens a folder of the volume.
+fn opening_dir(path: &str, disposition: u32, instance: InstanceId) -> Opening {
+    Opening {
+        path: path.to_owned(),
+        related: GuestPtr::NULL,
+        access: 0,
+        disposition,
+        options: DIRECTORY,
+        attributes: 0,
+        share: 0,
+        is_user: false,
+        above: Some(instance),
     }
 }
 

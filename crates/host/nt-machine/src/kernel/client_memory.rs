@@ -3,16 +3,16 @@
 //! A driver's addresses are addresses of this process, so the pages are really there, as those of a program are for a driver that
 //! runs in its context.
 
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
 use etw_types::NtStatus;
 
 use super::{kernel, lock};
-use crate::memory::{GuestPtr, PAGE, Protection, Region, give_back, protect};
+use crate::memory::{GuestPtr, PAGE, Protection, Region, USER_END, give_back, pages, protect};
 use crate::sorted::SortedMap;
 
-/// The addresses that a program can allocate on x64.
-const ADDRESSES: RangeInclusive<u64> = 0x1_0000..=0x7FFF_FFFE_FFFF;
+/// The addresses that a program can allocate.
+const ADDRESSES: Range<u64> = 0x1_0000..USER_END;
 
 /// The size of the largest piece of memory.
 const LARGEST: u64 = 16 << 20;
@@ -55,11 +55,6 @@ impl ClientMemory {
             && start.checked_add(length).is_some()
             && pages(start, length).all(|page| self.pages.get(&page) == Some(&true))
     }
-}
-
-/// Returns the addresses of the pages of a range.
-fn pages(start: u64, length: u64) -> impl Iterator<Item = u64> {
-    (start & !(PAGE - 1)..start.saturating_add(length)).step_by(PAGE as usize)
 }
 
 /// Returns whether a range is memory that a client has allocated.

@@ -5,7 +5,7 @@
 use super::sync::timer::TICK;
 use crate::config::Config;
 use crate::layout::{SID, THREAD};
-use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _};
+use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, USER_END};
 use crate::sorted::SortedMap;
 
 /// The value of a variable when the driver is loaded.
@@ -66,9 +66,9 @@ const VARIABLES: [(&str, Value); 47] = [
     ("KeMaximumIncrement", Long(TICK as u32)),
     ("KeNumberProcessors", Byte(2)),
     ("Mm64BitPhysicalAddress", Long(1)),
-    ("MmHighestUserAddress", Quad(0x7FFF_FFFE_FFFF)),
+    ("MmHighestUserAddress", Quad(USER_END - 1)),
     ("MmSystemRangeStart", Quad(0xFFFF_8000_0000_0000)),
-    ("MmUserProbeAddress", Quad(0x7FFF_FFFF_0000)),
+    ("MmUserProbeAddress", Quad(USER_END)),
     ("NlsMbCodePageTag", Byte(0)),
     ("NlsMbOemCodePageTag", Byte(0)),
     ("NlsAnsiCodePage", Long(1252)),

@@ -22,7 +22,7 @@ pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use poke::poke;
 pub(crate) use region::{
-    PAGE, Protection, Region, give_back, guard, guard_all, map_file, memory_file, populate_all, protect, release,
-    unguard,
+    PAGE, Protection, Region, USER_END, give_back, guard, guard_all, map_file, memory_file, pages, populate_all,
+    protect, release, unguard,
 };
 pub(crate) use slice::GuestSlice;

@@ -11,6 +11,9 @@ use std::ptr;
 /// The size of a page in bytes.
 pub(crate) const PAGE: u64 = 0x1000;
 
+/// The end of the addresses that programs can have on x64, `MmUserProbeAddress`.
+pub(crate) const USER_END: u64 = 0x7FFF_FFFF_0000;
+
 /// The distance that an instruction can surely bridge, and the steps in which a free range is searched.
 const NEAR: u64 = 1 << 30;
 const STRIDE: u64 = 16 << 20;
@@ -107,6 +110,12 @@ impl Region {
     pub(crate) const fn contains(&self, address: u64) -> bool {
         address >= self.base && address - self.base < self.size
     }
+}
+
+/// Returns the addresses of the pages of a range.
+pub(crate) fn pages(start: u64, length: u64) -> impl Iterator<Item = u64> {
+    let end = if length == 0 { 0 } else { start.saturating_add(length) };
+    (start & !(PAGE - 1)..end).step_by(PAGE as usize)
 }
 
 /// Changes the access rights of the pages from `start`. Returns `false` if the range is not page-aligned or not mapped.

@@ -1,25 +1,26 @@
 //! The `Fwpm` routines that look up and list providers, sublayers, callouts and filters.
 
 use std::collections::VecDeque;
+use std::mem::offset_of;
 use std::sync::Arc;
 
 use etw_types::{Guid, NtStatus};
 
 use super::record::{Record, TAG};
-use super::state::{Enumeration, Policy, State, state};
+use super::state::{Enumeration, Policy, state};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::pool;
-use crate::layout::{FWPM_FILTER_ENUM_TEMPLATE0, GUID};
+use crate::layout::{FWPM_FILTER_ENUM_TEMPLATE0, FWPM_FILTER0, GUID};
 use crate::memory::{Fault, GuestPtr, Opaque};
-use crate::routine::{Call, FILTERING, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{Call, FILTERING, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The kind of an enumeration's handle, for reports of leaks.
 const ENUMERATION: &str = "filter engine enumeration";
 /// The offsets of the provider and the layer in the structures of sublayers, callouts and filters, and of the key of a filter's callout.
-const PROVIDER: usize = 40;
-const LAYER: usize = 64;
-const ACTION_KEY: usize = 132;
+const PROVIDER: usize = offset_of!(FWPM_FILTER0, providerKey);
+const LAYER: usize = offset_of!(FWPM_FILTER0, layerKey);
+const ACTION_KEY: usize = offset_of!(FWPM_FILTER0, actionKey);
 
 type Entry = GuestPtr<Opaque>;
 type Entries = GuestPtr<GuestPtr<Opaque>>;
@@ -71,7 +72,7 @@ routines! { pub(super) ROUTINES;
     fn FwpmProviderCreateEnumHandle0(
         &call,
         engine: KernelHandle,
-        _template: crate::routine::Ignored<Entry>,
+        _template: Ignored<Entry>,
         place: Out<KernelHandle>,
     ) -> Outcome {
         begin(call, engine, |policy| policy.providers.iter().map(|(_, record, _)| record.clone()).collect(), place)
@@ -218,13 +219,6 @@ fn has(value: Option<Guid>, wanted: Option<Guid>) -> bool {
     wanted.is_none() || value == wanted
 }
 
-impl State {
-    fn check_session(&self, engine: KernelHandle) -> Outcome {
-        let is_known = self.sessions.iter().any(|session| session.handle == engine);
-        if is_known { done(()) } else { fail(NtStatus::InvalidHandle) }
-    }
-}
-
 /// Gives the driver an object of the policy.
 fn give(
     call: &Call,
@@ -234,8 +228,8 @@ fn give(
     place: Out<Entry>,
 ) -> Outcome {
     let record = {
-        let state = state();
-        state.check_session(engine)?;
+        let mut state = state();
+        state.session(engine)?;
         find(&state.policy)
     };
     let Some(record) = record else { return fail(missing) };
@@ -250,7 +244,7 @@ fn begin(
     find: impl FnOnce(&Policy) -> VecDeque<Arc<Record>>,
     place: Out<KernelHandle>,
 ) -> Outcome {
-    state().check_session(engine)?;
+    state().session(engine)?;
     let handle = object::open(ENUMERATION, 0, call.from)?;
     {
         let state = &mut *state();
@@ -272,7 +266,7 @@ fn list(
 ) -> Outcome {
     let records: Vec<Arc<Record>> = {
         let mut state = state();
-        state.check_session(engine)?;
+        state.session(engine)?;
         let found = state.enumerations.iter_mut().find(|known| known.handle == enumeration);
         let left = &mut found.ok_or(NtStatus::InvalidHandle)?.left;
         left.drain(..left.len().min(most as usize)).collect()
@@ -287,7 +281,7 @@ fn list(
 fn end(engine: KernelHandle, enumeration: KernelHandle) -> Outcome {
     {
         let mut state = state();
-        state.check_session(engine)?;
+        state.session(engine)?;
         let position = state.enumerations.iter().position(|known| known.handle == enumeration);
         state.enumerations.remove(position.ok_or(NtStatus::InvalidHandle)?);
     }

@@ -1,5 +1,7 @@
 //! The `Fwpm` routines: sessions, transactions, providers, sublayers, callouts and filters.
 
+use std::mem::offset_of;
+
 use etw_types::{Guid, NtStatus};
 
 use super::callout::{self, ACTION_CALLOUT};
@@ -25,16 +27,32 @@ const DYNAMIC: u32 = 1;
 /// The key of the universal sublayer, which every system has.
 const UNIVERSAL: Guid = Guid::from_u128(0xEEBE_CC03_CED4_4380_819A_2734_397B_2B74);
 /// The members of the structures that refer to other data.
-const PROVIDER: &[(usize, Member)] = &[(16, Text), (24, Text), (40, Blob), (56, Text)];
-const SUBLAYER: &[(usize, Member)] = &[(16, Text), (24, Text), (40, Key), (48, Blob)];
-const CALLOUT: &[(usize, Member)] = SUBLAYER;
-const FILTER: &[(usize, Member)] =
-    &[(16, Text), (24, Text), (40, Key), (48, Blob), (96, Member::Value), (120, Conditions)];
-/// The offsets of what the engine adds: the number of a callout; the sublayer, the number and the weight of a filter.
-const CALLOUT_ID: usize = 80;
-const FILTER_SUBLAYER: usize = 80;
-const FILTER_ID: usize = 176;
-const FILTER_WEIGHT: usize = 184;
+const PROVIDER: &[(usize, Member)] = &[
+    (offset_of!(FWPM_PROVIDER0, displayData.name), Text),
+    (offset_of!(FWPM_PROVIDER0, displayData.description), Text),
+    (offset_of!(FWPM_PROVIDER0, providerData), Blob),
+    (offset_of!(FWPM_PROVIDER0, serviceName), Text),
+];
+const SUBLAYER: &[(usize, Member)] = &[
+    (offset_of!(FWPM_SUBLAYER0, displayData.name), Text),
+    (offset_of!(FWPM_SUBLAYER0, displayData.description), Text),
+    (offset_of!(FWPM_SUBLAYER0, providerKey), Key),
+    (offset_of!(FWPM_SUBLAYER0, providerData), Blob),
+];
+const CALLOUT: &[(usize, Member)] = &[
+    (offset_of!(FWPM_CALLOUT0, displayData.name), Text),
+    (offset_of!(FWPM_CALLOUT0, displayData.description), Text),
+    (offset_of!(FWPM_CALLOUT0, providerKey), Key),
+    (offset_of!(FWPM_CALLOUT0, providerData), Blob),
+];
+const FILTER: &[(usize, Member)] = &[
+    (offset_of!(FWPM_FILTER0, displayData.name), Text),
+    (offset_of!(FWPM_FILTER0, displayData.description), Text),
+    (offset_of!(FWPM_FILTER0, providerKey), Key),
+    (offset_of!(FWPM_FILTER0, providerData), Blob),
+    (offset_of!(FWPM_FILTER0, weight), Member::Value),
+    (offset_of!(FWPM_FILTER0, filterCondition), Conditions),
+];
 /// The maximum number of conditions of a filter that are read.
 const MOST_CONDITIONS: u32 = 4096;
 
@@ -82,7 +100,7 @@ routines! { pub(super) ROUTINES;
     fn FwpmTransactionBegin0(engine: KernelHandle, _flags: Ignored<u32>) -> Outcome {
         let mut state = state();
         let policy = state.policy.clone();
-        match session(&mut state, engine)? {
+        match state.session(engine)? {
             Session { transaction: Some(_), .. } => fail(NtStatus::FwpTxnInProgress),
             session => {
                 session.transaction = Some(policy);
@@ -93,7 +111,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE), module(FILTERING), fails(NtStatus::FwpNoTxnInProgress)]
     fn FwpmTransactionCommit0(engine: KernelHandle) -> Outcome {
-        let before = session(&mut state(), engine)?.transaction.take();
+        let before = state().session(engine)?.transaction.take();
         match before {
             Some(before) => announce(&before),
             None => fail(NtStatus::FwpNoTxnInProgress),
@@ -171,7 +189,7 @@ routines! { pub(super) ROUTINES;
             }
             let registered = state.callouts.iter().find(|known| known.key == key).map(|known| known.id);
             id = registered.unwrap_or_else(|| callout::first_number(state));
-            record.set(CALLOUT_ID, &id.to_le_bytes());
+            record.set(offset_of!(FWPM_CALLOUT0, calloutId), &id.to_le_bytes());
             state.policy.callouts.push((key, id, layer.id, record.into(), owner));
             done(())
         })?;
@@ -239,16 +257,11 @@ routines! { pub(super) ROUTINES;
     }
 }
 
-/// Returns the session with a handle.
-fn session(state: &mut State, engine: KernelHandle) -> Outcome<&mut Session> {
-    state.sessions.iter_mut().find(|session| session.handle == engine).ok_or(NtStatus::InvalidHandle.into())
-}
-
 /// Changes the policy for a session. Without a transaction, callouts are notified at once.
 fn change(engine: KernelHandle, change: impl FnOnce(&mut State) -> Outcome) -> Outcome {
     let before = {
         let mut state = state();
-        let is_open = session(&mut state, engine)?.transaction.is_some();
+        let is_open = state.session(engine)?.transaction.is_some();
         let before = (!is_open).then(|| state.policy.clone());
         change(&mut state)?;
         before
@@ -259,7 +272,7 @@ fn change(engine: KernelHandle, change: impl FnOnce(&mut State) -> Outcome) -> O
 /// Like [`change`], for a new object. Its owner is the session, if that is dynamic.
 fn add(engine: KernelHandle, add: impl FnOnce(&mut State, Owner) -> Outcome) -> Outcome {
     change(engine, |state| {
-        let owner = session(state, engine)?.is_dynamic.then_some(engine);
+        let owner = state.session(engine)?.is_dynamic.then_some(engine);
         add(state, owner)
     })
 }
@@ -273,7 +286,7 @@ fn remove<T>(objects: &mut Vec<T>, is_it: impl Fn(&T) -> bool, missing: NtStatus
 fn abort(engine: KernelHandle) -> Outcome {
     let dropped = {
         let mut state = state();
-        let before = session(&mut state, engine)?.transaction.take().ok_or(NtStatus::FwpNoTxnInProgress)?;
+        let before = state.session(engine)?.transaction.take().ok_or(NtStatus::FwpNoTxnInProgress)?;
         let is_new = |filter: &Filter| !before.filters.iter().any(|known| known.id == filter.id);
         let dropped: Vec<Filter> = state.policy.filters.extract_if(.., |filter| is_new(filter)).collect();
         state.policy = before;
@@ -354,10 +367,10 @@ fn add_filter(call: &Call, engine: KernelHandle, place: GuestPtr<FWPM_FILTER0>) 
         // The engine makes a key for a filter that has none.
         let key = if key.is_zero() { Guid::from_u128(u128::from(id)) } else { key };
         let weight = effective_weight(weight.as_ref(), conditions.len());
-        record.set(0, &key.to_bytes_le());
-        record.set(FILTER_SUBLAYER, &sublayer.to_bytes_le());
-        record.set(FILTER_ID, &id.to_le_bytes());
-        record.set_number(FILTER_WEIGHT, weight);
+        record.set(offset_of!(FWPM_FILTER0, filterKey), &key.to_bytes_le());
+        record.set(offset_of!(FWPM_FILTER0, subLayerKey), &sublayer.to_bytes_le());
+        record.set(offset_of!(FWPM_FILTER0, filterId), &id.to_le_bytes());
+        record.set_number(offset_of!(FWPM_FILTER0, effectiveWeight), weight);
         let mut filter = Filter {
             id,
             key,

@@ -1,7 +1,7 @@
 //! Copies of the structures that describe providers, sublayers, callouts and filters, with everything that their pointers refer to. The
 //! engine keeps them, and gives copies of them to drivers.
 
-use std::ops::Range;
+use std::mem::offset_of;
 
 use etw_types::Guid;
 
@@ -16,6 +16,8 @@ pub(super) const TAG: [u8; 4] = *b"FWPm";
 /// The maximum number of bytes of a blob, and of the conditions of a filter, that are copied.
 const MOST_BYTES: u32 = 0x1_0000;
 const MOST_CONDITIONS: u64 = 4096;
+/// The offset of the value in a condition.
+const VALUE: usize = offset_of!(FWPM_FILTER_CONDITION0, conditionValue);
 /// `FWP_DATA_TYPE` values that refer to other data and that nothing else reads.
 const INT64: u32 = 8;
 const DOUBLE: u32 = 10;
@@ -102,13 +104,11 @@ impl Record {
     pub(super) fn give(&self, call: &Call) -> Outcome<GuestPtr<Opaque>> {
         let memory = lock(&kernel().pool).allocate(self.bytes.len() as u64, TAG, true, call.from);
         let Some(start) = memory else { return fail(NO_RESOURCES) };
-        let mut bytes = self.bytes.clone();
+        let mut moved = self.clone();
         for pointer in &self.pointers {
-            if let Some(place) = bytes.get_mut(word_at(*pointer)) {
-                place.copy_from_slice(&(start + self.word(*pointer)).to_le_bytes());
-            }
+            moved.set(*pointer, &(start + self.word(*pointer)).to_le_bytes());
         }
-        GuestPtr::new(start).write_all(&bytes)?;
+        GuestPtr::new(start).write_all(&moved.bytes)?;
         Ok(GuestPtr::new(start))
     }
 
@@ -153,7 +153,7 @@ impl Record {
                 self.follow_bytes(offset, count * size as u64)?;
                 let start = self.word(offset) as usize;
                 for index in 0..count as usize {
-                    self.follow_value(start + index * size + CONDITION_VALUE)?;
+                    self.follow_value(start + index * size + VALUE)?;
                 }
             }
         }
@@ -181,14 +181,17 @@ impl Record {
             }
             kind::RANGE => {
                 self.follow_bytes(data, size_of::<FWP_RANGE0>() as u64)?;
-                let start = self.word(data) as usize;
-                let ends = [start, start + size_of::<FWP_VALUE0>()];
                 if !self.pointers.contains(&data) {
                     return Ok(());
                 }
-                // The ends of a range are no ranges.
-                let plain = ends.into_iter().filter(|end| self.word(*end) as u32 != kind::RANGE).collect::<Vec<_>>();
-                plain.into_iter().try_for_each(|end| self.follow_value(end))
+                let start = self.word(data) as usize;
+                for end in [start, start + size_of::<FWP_VALUE0>()] {
+                    // The ends of a range are no ranges.
+                    if self.word(end) as u32 != kind::RANGE {
+                        self.follow_value(end)?;
+                    }
+                }
+                Ok(())
             }
             number if number <= FLOAT => Ok(()),
             // No address of the driver stays behind.
@@ -212,11 +215,4 @@ impl Record {
         let target = self.append(bytes);
         self.point(offset, target);
     }
-}
-
-/// The offset of the value in a condition.
-const CONDITION_VALUE: usize = 24;
-
-fn word_at(offset: usize) -> Range<usize> {
-    offset..offset + 8
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use etw_types::Guid;
+use etw_types::{Guid, NtStatus};
 
 use super::journey::Journey;
 use super::record::Record;
@@ -16,6 +16,7 @@ use crate::kernel::lock;
 use crate::layout::FWPS_FILTER;
 use crate::memory::{Code, GuestPtr};
 use crate::part::Part;
+use crate::routine::Outcome;
 use crate::sorted::SortedMap;
 
 static WFP: Part<Mutex<State>> = Part::new();
@@ -262,6 +263,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Returns the session with a handle.
+    pub(super) fn session(&mut self, engine: KernelHandle) -> Outcome<&mut Session> {
+        self.sessions.iter_mut().find(|session| session.handle == engine).ok_or(NtStatus::InvalidHandle.into())
+    }
+
     /// Returns a number that was not used before.
     pub(super) fn number(&mut self) -> u64 {
         self.numbers += 1;

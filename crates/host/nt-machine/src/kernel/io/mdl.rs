@@ -7,7 +7,7 @@ use crate::hardware;
 use crate::kernel::pool::{self, Kind, PAGE_EXECUTE, paging};
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, MDL};
-use crate::memory::{Fault, GuestPtr, Opaque, PAGE};
+use crate::memory::{Fault, GuestPtr, Opaque, PAGE, pages};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Outcome, done, fail, routines};
 use crate::verify::{self, Rule};
 
@@ -218,9 +218,10 @@ routines! { pub(super) ROUTINES;
 
 /// Reads a byte of each page. A buffer that is to change after the driver's first read was not read by the driver then.
 fn probe(start: GuestPtr<u8>, length: u32) -> Result<(), Fault> {
-    let offsets = (0..u64::from(length)).step_by(PAGE as usize).chain(u64::from(length).checked_sub(1));
-    let mut places = offsets.map(|offset| start.at(offset)).filter(|place| !changing::is_watched(place.address()));
-    places.try_for_each(|place| place.read().map(drop))
+    let first = start.address();
+    let addresses = pages(first, length.into()).map(|page| page.max(first));
+    let mut unwatched = addresses.filter(|address| !changing::is_watched(*address));
+    unwatched.try_for_each(|address| GuestPtr::<u8>::new(address).read().map(drop))
 }
 
 /// Allocates a list and its pages.
