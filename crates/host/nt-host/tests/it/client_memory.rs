@@ -1,8 +1,6 @@
 //! Memory of the client: requests whose data contains addresses, the step for it, and what becomes of freed memory.
 
-use std::process::Command;
-
-use crate::common::c;
+use crate::common::{self, c};
 use etw_types::NtStatus;
 use nt_host::{Device, Error, NtHost, Outcome, Rule};
 
@@ -106,12 +104,7 @@ fn a_framework_driver_locks_the_memory_of_a_client() {
 #[test]
 fn the_command_line_has_memory_of_a_client() {
     let driver = c::build("wdm_memory", 0, "DriverEntry", &["ntoskrnl"]);
-    let run = |steps: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
-        let output = command.arg("run").arg(&driver).args(steps).output().expect("nt-host");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        (output.status.code(), text)
-    };
+    let run = |steps: &[&str]| common::run(&driver, steps);
     let request = format!("222000:{}", "0100001000000000".to_owned() + "0200000000000000");
     let steps = ["--client-memory", "0x10000000/6:0102", "--ioctl", &request];
     let (code, text) = run(&steps);

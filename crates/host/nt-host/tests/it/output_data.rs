@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::c;
+use crate::common::{self, c};
 use etw_types::NtStatus;
 use nt_host::{Bug, Error, Fuzz, Input, IoRequest, NtHost, RequestKind, Rule};
 
@@ -37,13 +37,7 @@ fn a_driver_gets_the_data_in_the_output_buffer_unless_it_is_buffered() {
 #[test]
 fn the_command_line_has_data_in_the_output_buffer() {
     let driver = c::build("wdm_requests", 0, "DriverEntry", &["ntoskrnl"]);
-    let run = |steps: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
-        let output = command.arg("run").arg(&driver).args(["--open", r"\Device\CNeither"]).args(steps).output();
-        let output = output.expect("nt-host");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        (output.status.code(), text)
-    };
+    let run = |steps: &[&str]| common::run(&driver, &[&["--open", r"\Device\CNeither"], steps].concat());
     let (_, text) = run(&["--ioctl", "222F09:07/:0102", "--begin-ioctl", "222F0B/3:10", "--ioctl", "222F0A/:ff"]);
     for line in [
         "ioctl 00222F09: 0x00000000 STATUS_SUCCESS 0203",

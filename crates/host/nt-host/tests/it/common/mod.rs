@@ -5,6 +5,7 @@ pub(crate) mod c;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -32,6 +33,14 @@ pub(crate) fn clean(name: &str) -> PathBuf {
     fs::copy(broken(name), &fresh).expect("a copy of the driver");
     fs::rename(&fresh, &path).expect("the copy under its name");
     path
+}
+
+/// Runs `nt-host run` with a driver. Returns the exit code and everything that it prints.
+pub(crate) fn run(driver: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(driver).args(arguments).output();
+    let output = output.expect("the command");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The line number of the `// BUG` mark in a driver's source. A mark alone on its line marks the line before.
