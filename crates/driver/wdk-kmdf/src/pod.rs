@@ -23,7 +23,7 @@ implement!(u8, i8, u16, i16, u32, i32, u64, i64);
 unsafe impl<T: Pod, const N: usize> Pod for [T; N] {}
 
 /// Defines a `#[repr(C)]` structure that is [`Pod`]. It does not compile if a field is not, or if the structure would have
-/// padding.
+/// padding, or if an attribute removes a field: `#[cfg(…)]` belongs before the whole structure.
 ///
 /// ```ignore
 /// pod! {
@@ -46,12 +46,16 @@ macro_rules! pod {
             $($(#[$field_attribute])* $field_visibility $field: $kind,)+
         }
 
+        // An attribute can remove, add or change a field, and the sum below would count what was written here. This pattern names every
+        // field with its type, so the structure has exactly those.
+        const _: fn($name) -> ($($kind,)+) = |$name { $($field),+ }| ($($field,)+);
+
         const _: () = assert!(
             ::core::mem::size_of::<$name>() == 0 $(+ ::core::mem::size_of::<$kind>())+,
             "the structure has padding: add fields for it"
         );
 
-        // SAFETY: the fields are `Pod`, and the structure is exactly as large as all of them.
+        // SAFETY: the structure has exactly these fields, they are `Pod`, and it is exactly as large as all of them.
         unsafe impl $crate::Pod for $name where $($kind: $crate::Pod),+ {}
     };
 }

@@ -119,6 +119,16 @@ pod! {
     }
 }
 
+#[cfg(case = "padding_in_place_of_a_field")] // error[E0026]
+pod! {
+    struct Hidden {
+        first: u8,
+        #[cfg(any())]
+        padding: [u8; 3],
+        second: u32,
+    }
+}
+
 #[cfg(case = "reference_in_pod")] // error[E0277]
 pod! {
     struct Refers {
