@@ -157,11 +157,14 @@ impl Provider {
     ///
     /// As for [`wdk_etw::Provider::register`](crate::Provider::register).
     pub unsafe fn register_with_callback(&'static self, callback: ProviderEnableCallback, context: usize) -> u32 {
-        self.context.store(context, Ordering::Relaxed);
-        self.callback.store(callback as *mut (), Ordering::Release);
         let this = ptr::from_ref(self).expose_provenance();
+        // Only now: a call that is refused must not replace the callback of the registration that exists.
+        let prepare = || {
+            self.context.store(context, Ordering::Relaxed);
+            self.callback.store(callback as *mut (), Ordering::Release);
+        };
         // SAFETY: this function has the same contract.
-        unsafe { self.inner.register_with_callback(on_enable, this) }.as_int()
+        unsafe { self.inner.register_prepared(on_enable, this, prepare) }.as_int()
     }
 
     /// Ends the registration. Returns the status as an integer; 0 is success.

@@ -47,11 +47,16 @@ impl<M: Mode> Provider<M> {
     /// # Safety
     ///
     /// 1. The provider is unregistered before the image that contains it is unloaded: ETW keeps calling into it.
-    /// 2. While [`unregister`](Self::unregister) runs, no other thread writes through this provider or sets information on
-    ///    it: ETW frees the registration without waiting for writers. In a driver, unregister in the unload routine, when
-    ///    its devices, timers and threads are gone.
+    /// 2. While [`unregister`](Self::unregister) runs, nothing else uses the registration: no other thread, interrupt or
+    ///    callback writes through this provider, stops one of its activities, sets information on it, or asks
+    ///    [`query_enabled`](Self::query_enabled) or [`query_event_enabled`](Self::query_event_enabled). Each of them passes
+    ///    the handle to ETW, which frees the registration without waiting for them. In a driver, unregister in the unload
+    ///    routine, when its devices, timers and threads are gone.
+    ///
+    ///    [`enabled`](Self::enabled), [`is_registered`](Self::is_registered) and the functions that return the id, the name
+    ///    or a status read only the provider itself, so they may run at any time.
     pub unsafe fn register(&'static self) -> M::Status {
-        self.register_inner(None, 0)
+        self.register_inner(None, 0, || ())
     }
 
     /// Registers the provider like [`register`](Self::register), with an enable callback of the driver.
@@ -86,7 +91,7 @@ impl<M: Mode> Provider<M> {
     ///
     /// As for `register`.
     pub unsafe fn register_with_callback(&'static self, callback: EnableCallback, context: usize) -> M::Status {
-        self.register_inner(Some(callback), context)
+        self.register_inner(Some(callback), context, || ())
     }
 
     /// Registers the provider until the returned value is dropped.
@@ -114,7 +119,7 @@ impl<M: Mode> Provider<M> {
     ///
     /// The requirements of `register` apply. Dropping the registration has the effect of `unregister`.
     pub unsafe fn register_scoped(&'static self) -> Result<Registration<M>, M::Status> {
-        let status = self.register_inner(None, 0);
+        let status = self.register_inner(None, 0, || ());
         if status.is_success() { Ok(Registration { provider: self }) } else { Err(status) }
     }
 
@@ -145,7 +150,7 @@ impl<M: Mode> Provider<M> {
         callback: EnableCallback,
         context: usize,
     ) -> Result<Registration<M>, M::Status> {
-        let status = self.register_inner(Some(callback), context);
+        let status = self.register_inner(Some(callback), context, || ());
         if status.is_success() { Ok(Registration { provider: self }) } else { Err(status) }
     }
 
@@ -213,12 +218,33 @@ impl<M: Mode> Provider<M> {
         self.traits_status.get().map(M::Status::from_code)
     }
 
-    fn register_inner(&'static self, callback: Option<EnableCallback>, context: usize) -> M::Status {
+    /// Registers the provider like `register_with_callback`. `prepare` sets what the callback needs: it runs before the first
+    /// callback, and only if this call is the one that registers the provider.
+    ///
+    /// # Safety
+    ///
+    /// As for `register`.
+    pub(crate) unsafe fn register_prepared(
+        &'static self,
+        callback: EnableCallback,
+        context: usize,
+        prepare: impl FnOnce(),
+    ) -> M::Status {
+        self.register_inner(Some(callback), context, prepare)
+    }
+
+    fn register_inner(
+        &'static self,
+        callback: Option<EnableCallback>,
+        context: usize,
+        prepare: impl FnOnce(),
+    ) -> M::Status {
         match self.lifecycle.begin_register() {
             Ok(()) => {}
             Err(Refusal::NothingToDo) => return M::Status::ALREADY_REGISTERED,
             Err(Refusal::Busy) => return M::Status::BUSY,
         }
+        prepare();
         self.callback.set(callback, context);
         // SAFETY: the id and the address for the handle are valid as long as this static provider lives. The callback
         // takes exactly this context, and the contract of `register` ends the registration before the image is

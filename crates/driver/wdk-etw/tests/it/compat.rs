@@ -5,12 +5,17 @@ use std::sync::Mutex;
 use etw_engine::Enable;
 use etw_symbols::Host;
 use wdk_etw::compat as tlg;
-use wdk_etw::{Guid, Level};
+use wdk_etw::{Guid, Level, NtStatus};
 
 tlg::define_provider!(PROVIDER, "Compat.Provider");
 
 /// A call of the callback: control code, level, match-any, match-all, whether there is a filter, context.
 type Call = (u32, Level, u64, u64, bool, usize);
+
+tlg::define_provider!(REFUSED, "Compat.Refused");
+
+/// Which callback was called, its control code and its context.
+static REFUSED_CALLS: Mutex<Vec<(&str, u32, usize)>> = Mutex::new(Vec::new());
 
 static CALLS: Mutex<Vec<Call>> = Mutex::new(Vec::new());
 
@@ -32,6 +37,31 @@ fn the_callback_gets_the_request_and_its_context() {
     assert_ne!(tlg::Provider::create_activity_id(), Guid::ZERO);
     assert_eq!(PROVIDER.unregister(), 0);
     assert_eq!(host.engine().registrations().len(), 0);
+}
+
+#[test]
+fn a_registration_that_is_refused_keeps_the_callback_of_the_first() {
+    fn first(_: &Guid, control: u32, _: Level, _: u64, _: u64, _: usize, context: usize) {
+        REFUSED_CALLS.lock().unwrap().push(("first", control, context));
+    }
+    fn second(_: &Guid, control: u32, _: Level, _: u64, _: u64, _: usize, context: usize) {
+        REFUSED_CALLS.lock().unwrap().push(("second", control, context));
+    }
+    let host = Host::new();
+    let _here = host.enter();
+    let session = host.engine().start_session("refused");
+    // SAFETY: unregistered below, by the only thread.
+    assert_eq!(unsafe { REFUSED.register_with_callback(first, 1) }, 0);
+    // SAFETY: as above.
+    let again = unsafe { REFUSED.register_with_callback(second, 2) };
+    assert_eq!(again, NtStatus::AlreadyRegistered.as_int());
+    session.enable(*REFUSED.id(), Enable::default());
+    assert_eq!(*REFUSED_CALLS.lock().unwrap(), [("first", 1, 1)]);
+    assert_eq!(REFUSED.unregister(), 0);
+    // SAFETY: as above.
+    assert_eq!(unsafe { REFUSED.register_with_callback(second, 2) }, 0);
+    assert_eq!(*REFUSED_CALLS.lock().unwrap(), [("first", 1, 1), ("second", 1, 2)]);
+    assert_eq!(REFUSED.unregister(), 0);
 }
 
 #[test]
