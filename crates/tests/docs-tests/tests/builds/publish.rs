@@ -102,6 +102,9 @@ fn mistakes(package: &Value, published: &[&str]) -> Vec<String> {
         check(!own.is_empty() && own == read(&repository().join(licence)), licence);
     }
     check(!list(&package["metadata"]["docs"]["rs"], "targets").is_empty(), "targets for docs.rs");
+    let targets = package["targets"].as_array().unwrap().iter();
+    let programs = targets.filter(|target| list(target, "kind").contains(&"bin")).count();
+    check(programs < 2 || package["default_run"].is_string(), "default-run, which is what `cargo run` chooses");
     for dependency in package["dependencies"].as_array().unwrap() {
         let is_ours = dependency["path"].is_string() && dependency["kind"] != "dev";
         let name = text(dependency, "name");
