@@ -13,6 +13,7 @@ mod control;
 mod coverage;
 mod debugger;
 mod details;
+mod documented;
 #[rustfmt::skip]
 mod every_step;
 mod exceptions;

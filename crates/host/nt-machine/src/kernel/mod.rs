@@ -257,12 +257,7 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
         let why = components::absence(kernel.table.module(index), entry.name);
         verify::stop(Rule::NotImplemented, Some(entry.name), from, format_args!("{why}"));
     };
-    let irql = thread::irql();
-    if irql > routine.irql {
-        let limit = routine.irql;
-        let breach = if kernel.table.is_framework(index) { framework_irql() } else { Rule::IrqlTooHigh.into() };
-        verify::find(breach, format_args!("called at IRQL {irql}, allowed up to {limit}"));
-    }
+    check_irql(routine, index, &Call::new(entry.name, slots, from));
     kernel.scheduler.pause();
     io::rules::calls(routine);
     let site = if routine.keeps { verify::calls::remember(from) } else { from };
@@ -288,6 +283,18 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     }
     thread::leave(outer);
     value
+}
+
+/// Checks that the driver may call a routine at this IRQL, with these arguments.
+fn check_irql(routine: &Routine, index: u32, call: &Call) {
+    let irql = thread::irql();
+    let limit = routine.limit(call);
+    if irql <= limit {
+        return;
+    }
+    let breach = if kernel().table.is_framework(index) { framework_irql() } else { Rule::IrqlTooHigh.into() };
+    let arguments = if limit < routine.irql { " with these arguments" } else { "" };
+    verify::find(breach, format_args!("called at IRQL {irql}{arguments}, allowed up to {limit}"));
 }
 
 /// Returns the breach of a driver that calls a function of the framework at too high an IRQL. Microsoft's rules differ

@@ -13,7 +13,7 @@ const HEAD: &str = "\
 The routines that a driver can import from each module, and the functions of the framework. `nt-host list --all` prints the same table with the kinds of the
 parameters and results, and `nt-host list --all --json` prints it for programs. A test generates this page from the declarations of the routines.
 
-- *IRQL*: the highest IRQL at which nt-host accepts a call without a finding.
+- *IRQL*: the highest IRQL at which nt-host accepts a call without a finding. Some arguments need a lower one, as on the pages of the routines.
 - *since*: the first Windows release that has it; empty if Windows 7 has it. On an older release nt-host does not have it either.
 - *support*: *full* is an implementation; *fixed* always returns the same result and does nothing; *data* is a variable; *missing* ends the run when it is called.
 ";

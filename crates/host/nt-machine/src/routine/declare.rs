@@ -16,8 +16,9 @@
 /// [`IntoReply`](super::IntoReply): `Outcome` is `NTSTATUS`; `Result<(), Fault>` or nothing is `VOID`.
 ///
 /// The first attribute has the highest IRQL, followed by methods of [`Routine`](super::Routine), as in `keeps` or
-/// `fails(NO_RESOURCES)`. Two attributes with an expression of the parameters may follow: `#[undoes(condition)]`, whether
-/// this call undoes an earlier one, and `#[on_failure(note)]`, evaluated when the call has failed.
+/// `fails(NO_RESOURCES)`. Attributes with an expression of the parameters may follow, in this order: `#[limit(irql)]`, the
+/// highest IRQL for a call with these arguments, if it is lower for some; `#[undoes(condition)]`, whether this call undoes
+/// an earlier one; and `#[on_failure(note)]`, evaluated when the call has failed.
 macro_rules! routines {
     ($($declarations:tt)*) => { $crate::routine::declare! { 0; $($declarations)* } };
 }
@@ -51,6 +52,7 @@ macro_rules! declare {
         $(
             $(#[doc = $doc:literal])*
             #[irql($irql:expr) $(, $property:ident $(($value:expr))?)*]
+            $(#[limit($limit:expr)])?
             $(#[undoes($undoes:expr)])?
             $(#[on_failure($note:expr)])?
             fn $name:ident($(&$call:ident $(,)?)? $($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block
@@ -87,6 +89,7 @@ macro_rules! declare {
                     },
                 )
                 $(.$property($($value)?))*
+                .limited($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $limit)?))
                 .undoes($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $undoes)?))
                 .on_failure($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $note)?))
             ),*

@@ -54,8 +54,10 @@ pub(crate) struct Routine {
     pub(crate) name: &'static str,
     /// The module that exports it.
     pub(crate) module: &'static str,
-    /// The highest IRQL at which it may be called.
+    /// The highest IRQL at which it may be called, whatever its arguments are.
     pub(crate) irql: u8,
+    /// The highest IRQL for a call with its arguments, if it depends on them.
+    limit: Option<fn(&Call) -> u8>,
     pub(crate) fails: Fails,
     /// Whether a call undoes an earlier one. Failures are not injected into such calls: a driver cannot do more than
     /// make the call, and what stays would look like its leak.
@@ -86,6 +88,7 @@ impl Routine {
             name,
             module: KERNEL,
             irql,
+            limit: None,
             fails: Fails::Never,
             undoes: None,
             fixed: false,
@@ -105,6 +108,16 @@ impl Routine {
     /// The routine may return NULL or FALSE. A routine that can fail is assumed to create something.
     pub(crate) const fn fails_with_zero(self) -> Self {
         Self { fails: Fails::Zero, keeps: true, ..self }
+    }
+
+    /// The highest IRQL of a call depends on its arguments.
+    pub(crate) const fn limited(self, limit: Option<fn(&Call) -> u8>) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Returns the highest IRQL at which this call may be made.
+    pub(crate) fn limit(&self, call: &Call) -> u8 {
+        self.limit.map_or(self.irql, |limit| limit(call))
     }
 
     /// The calls of the routine for which this returns `true` undo an earlier call, and do not fail.

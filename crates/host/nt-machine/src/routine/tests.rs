@@ -2,7 +2,9 @@
 
 use etw_types::NtStatus;
 
-use super::{Call, Fails, Ignored, Irql, NO_RESOURCES, Outcome, PASSIVE, Rest, Routine, fail, functions, routines};
+use super::{
+    Call, DISPATCH, Fails, Ignored, Irql, NO_RESOURCES, Outcome, PASSIVE, Rest, Routine, fail, functions, routines,
+};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
 
 /// What is in the bits of a slot above its argument.
@@ -19,7 +21,8 @@ routines! { ROUTINES;
         i64::from(a) + i64::from(b) + i64::from(c) + d
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    #[limit(if remove { PASSIVE } else { DISPATCH })]
     #[undoes(remove)]
     fn Register(&call, _routine: Ignored<GuestPtr<u8>>, buffer: GuestSlice<u8>, remove: bool) -> Outcome {
         if buffer.len() != 3 || remove || call.name() != "Register" { fail(NtStatus::InvalidParameter) } else { Ok(()) }
@@ -87,4 +90,14 @@ fn signatures_and_properties_follow_from_the_declaration() {
         find("Register").can_fail(&Call::new("", GuestPtr::new(slots.as_ptr().expose_provenance() as u64), 0))
     };
     assert!(can_fail(&slots(0)) && !can_fail(&slots(1)));
+}
+
+#[test]
+fn the_highest_irql_of_a_call_can_depend_on_its_arguments() {
+    let limit = |name, slots: &[u64]| {
+        find(name).limit(&Call::new(name, GuestPtr::new(slots.as_ptr().expose_provenance() as u64), 0))
+    };
+    assert_eq!(limit("Register", &[0, 0, 0, 0]), DISPATCH);
+    assert_eq!(limit("Register", &[0, 0, 0, GARBAGE | 1]), PASSIVE);
+    assert_eq!(limit("Narrow", &[]), PASSIVE);
 }

@@ -100,7 +100,8 @@ routines! { pub(super) ROUTINES;
         done(report(kernel().engine.write_string(handle, level, keyword, activity, &text)))
     }
 
-    #[irql(APC)]
+    #[irql(ANY)]
+    #[limit(if code == CREATE_ID { ANY } else { APC })]
     fn EtwActivityIdControl(code: u32, place: GuestPtr<GUID>) -> Result<NtStatus, Fault> {
         let mut id = place.id()?;
         let result = kernel().engine.activity_id_control(code, &mut id);
@@ -111,6 +112,8 @@ routines! { pub(super) ROUTINES;
     }
 }
 
+/// `EVENT_ACTIVITY_CTRL_CREATE_ID`: the only code that does not use the thread.
+const CREATE_ID: u32 = 3;
 /// The delay of a write when the host looks for races, in units of 100 ns.
 const LATE: u64 = 1000;
 
