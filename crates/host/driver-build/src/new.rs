@@ -8,6 +8,8 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
+use command_line::device_of_name;
+
 use crate::error::Error;
 
 /// A kind of driver.
@@ -224,6 +226,12 @@ fn check_name(name: &str) -> Result<(), Error> {
     if name.len() > 64 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(is_word) {
         return Err(Error::Usage(format!(
             "`{name}` cannot be the name of a driver: use a letter, followed by up to 63 letters, digits, `-` and `_`"
+        )));
+    }
+    if let Some(device) = device_of_name(name) {
+        return Err(Error::Usage(format!(
+            "`{name}` cannot be the name of a driver: Windows has no files such as {name}.sys, because {device} is the name of a \
+             device; choose another name"
         )));
     }
     match name {

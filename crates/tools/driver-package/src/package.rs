@@ -182,6 +182,9 @@ impl Request {
         });
         let described = facts.files(&files);
         files.extend(described);
+        if let Some(problem) = files.iter().find_map(|(name, _)| setup::device_problem(Path::new(name), name)) {
+            return Err(problem.into());
+        }
         keys::refuse(Path::new(""), &files, Some(identity))?;
         files.sort();
         Ok(Package { arch, files, warnings })

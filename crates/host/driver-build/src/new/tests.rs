@@ -66,7 +66,7 @@ fn names_become_those_of_rust_and_windows() {
     assert_eq!(camel("my-first_driver"), "MyFirstDriver");
     assert_eq!(in_guid_form("0x0011_2233_4455_4677_8899_aabb_ccdd_eeff"), "00112233-4455-4677-8899-aabbccddeeff");
     assert!(check_name("adder").is_ok());
-    for wrong in ["", "1st", "a b", "ä", "core", "../x"] {
+    for wrong in ["", "1st", "a b", "ä", "core", "../x", "con", "Nul", "COM1", "lpt9"] {
         assert!(check_name(wrong).is_err(), "{wrong}");
     }
 }

@@ -113,6 +113,7 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["inspect", "missing.sys"], "missing.sys"),
         (&["new"], "<NAME>"),
         (&["new", "1st"], "`1st` cannot be the name of a driver"),
+        (&["new", "con"], "`con` cannot be the name of a driver: Windows has no files such as con.sys"),
         (&["new", "a", "b"], "unexpected argument 'b'"),
         (&["new", "a", "--wdm", "--kmdf"], "cannot be used with"),
         (&["new", "a", "--wdk-etw", "missing"], "name a clone of the wdk-etw repository"),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use command_line::{error, exit, info};
+use command_line::{device_of_name, error, exit, info};
 use der::DateTime;
 
 use crate::catalog::{Catalog, Member, Version};
@@ -98,6 +98,11 @@ impl Line {
         // The name comes from the INF, and must not be that of another file.
         if !is_plain(&name) || !has_extension(&name, "cat") {
             return Err(at(&format!("CatalogFile is '{name}': expected the name of a .cat file, without a folder")));
+        }
+        if let Some(device) = device_of_name(&name) {
+            return Err(at(&format!(
+                "CatalogFile is '{name}', which is no file on Windows: {device} is the name of a device"
+            )));
         }
         let date = driver_date(&inf).ok_or_else(|| at("[Version] has no DriverVer with a date"))?;
         let today = DateTime::from_unix_duration(clock.now).map_err(|error| error.to_string())?;

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path};
 
+use command_line::device_of_name;
 use windows_releases::Release;
 
 use super::texts::version_entry;
@@ -55,7 +56,9 @@ pub(super) fn prepare(
     let (image, mut listed, mut others) = (request.image_name(), false, Vec::new());
     for (name, line) in sources(&inf, arch) {
         let line = stamped.source_line(line);
-        if name.eq_ignore_ascii_case(&image) {
+        if let Some(problem) = device_problem(file, &name) {
+            problems.push(problem.at(line));
+        } else if name.eq_ignore_ascii_case(&image) {
             listed = true;
         } else if is_plain(&name) {
             others.push((name, line));
@@ -73,6 +76,13 @@ pub(super) fn prepare(
     }
     warnings.extend(problems);
     Ok(Setup { inf, bytes: stamped.text.encode(), version, others })
+}
+
+/// Returns the problem of a file that no Windows machine can hold.
+pub(super) fn device_problem(file: &Path, name: &str) -> Option<Problem> {
+    let device = device_of_name(name)?;
+    let text = format!("`{name}` cannot be a file on Windows, where {device} is the name of a device: rename it");
+    Some(Problem::error(file, "package-file", text))
 }
 
 /// Returns the warning that the INF allows the driver on a Windows that cannot load it.

@@ -71,6 +71,18 @@ fn wrong_encodings() {
 }
 
 #[test]
+fn names_of_devices() {
+    let inx = INX.replace("driver.sys = 1\n", "driver.sys = 1\nCom1.bin = 1\n");
+    let problems = refused("device-listed", inx.as_bytes());
+    assert_eq!(rules(&problems), [("package-file", Some(18))], "{problems:?}");
+    assert!(problems[0].text.contains("`Com1.bin` cannot be a file on Windows, where COM1 is the name of a device"));
+    let folder = tools::folder("device-certificate");
+    let request = request(&folder, &image(Arch::X64).build(), INX.as_bytes());
+    let problems = Request { certificate: "nul".into(), ..request }.make(&signer()).unwrap_err();
+    assert!(problems.to_string().contains("`nul.cer` cannot be a file on Windows"), "{problems}");
+}
+
+#[test]
 fn a_reserved_class() {
     let by_name = refused("bad-class", INX.replace("= Example\n", "= Sample\n").as_bytes());
     assert_eq!(rules(&by_name), [("1284", Some(3))]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-use command_line::Partial;
+use command_line::{Partial, device_of_name};
 use etw_etl::{Decoded, Decoder, EventRef, Flat};
 use parquet::errors::ParquetError;
 use serde_json::Value as Json;
@@ -378,7 +378,7 @@ fn file_name(names: &mut HashMap<String, usize>, layout: &Layout, event: &EventR
     let (provider, name) =
         (provider.unwrap_or_else(|| "-".to_owned()), decoded.event.clone().unwrap_or_else(|| event.label()));
     let name = match layout {
-        Layout::Flat => sanitized(&format!("{provider}.{name}")).trim_start_matches('.').to_owned(),
+        Layout::Flat => flat(&format!("{provider}.{name}")),
         Layout::Partitioned { trace, .. } => {
             let time = event.header.time.to_string();
             let day = time.split('T').next().unwrap_or_default();
@@ -395,6 +395,12 @@ fn file_name(names: &mut HashMap<String, usize>, layout: &Layout, event: &EventR
     if *used == 1 { format!("{name}.parquet") } else { format!("{name}~{used}.parquet") }
 }
 
+/// Returns the name of a file in a flat folder. It is not hidden, and not that of a device of Windows.
+fn flat(name: &str) -> String {
+    let name = sanitized(name).trim_start_matches('.').to_owned();
+    if device_of_name(&name).is_some() { format!("_{name}") } else { name }
+}
+
 /// Replaces characters that a file system may not accept with underscores.
 fn sanitized(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
@@ -405,7 +411,14 @@ fn sanitized(name: &str) -> String {
 mod tests {
     use std::fs;
 
-    use super::Folder;
+    use super::{Folder, flat};
+
+    #[test]
+    fn an_event_of_any_provider_gets_the_name_of_a_file() {
+        assert_eq!(flat("My Company/Driver.Start"), "My_Company_Driver.Start");
+        assert_eq!(flat("..hidden.Start"), "hidden.Start");
+        assert_eq!(flat("Con.Start"), "_Con.Start");
+    }
 
     #[test]
     fn an_incomplete_folder_is_removed() {
