@@ -1,4 +1,4 @@
-//! Built-in schemas: the kernel's own events and those of the .NET runtime.
+//! Built-in schemas: the kernel's own events, those of two of its manifest providers, and those of the .NET runtime.
 //!
 //! The schemas are text files. `kernel/` has the classes that derive from `MSNT_SystemTrace`, by topic; `dotnet.txt` has the
 //! providers of the runtime. A line names the events that share a layout, and the next line lists their fields, with the type
@@ -9,7 +9,7 @@
 //! from Microsoft's `TraceEvent` and WMI packages and from what `EtwTools` recorded of Windows' own schemas, checked against captured
 //! traces where they have such events. `kernel/undecoded.txt` has events of which only the name is public; most are from the
 //! headers of System Informer. The .NET events come from the manifest of the runtime. All of these sources are under the MIT
-//! licence.
+//! licence. The events of the kernel's manifest providers (`kernel/provider.txt`) are those that Windows registers for them.
 
 mod parse;
 pub mod providers;

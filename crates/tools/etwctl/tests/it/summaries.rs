@@ -3,68 +3,16 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{etwctl, scratch};
-use etw_etl::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
-use etw_etl::{Buffer, Clock, ClockKind, FileTime, Writer, WriterOptions};
+use crate::common::kernel::{KernelTrace, wide, words};
+use crate::common::{etwctl, rows, scratch};
+use etw_types::Guid;
 use serde_json::{Value, json};
 
-type Record = (u64, Vec<u8>);
-
-fn record(hook_id: u16, version: u16, timestamp: u64, process: u32, thread: u32, payload: &[u8]) -> Record {
-    let header = SystemHeader {
-        version,
-        header_type: TYPE_SYSTEM_64,
-        size: u16::try_from(SYSTEM_SIZE + payload.len()).unwrap(),
-        hook_id,
-        timestamp,
-        process_id: Some(process),
-        thread_id: Some(thread),
-        ..SystemHeader::default()
-    };
-    (timestamp, [&header.to_bytes(), payload].concat())
-}
-
-fn wide(text: &str) -> Vec<u8> {
-    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
-}
-
-fn words(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
-fn process(id: u32, name: &str) -> Vec<u8> {
-    [words(&[1, 0, id, 4, 1, 0, 0, 0, 0]), name.as_bytes().to_vec(), vec![0], wide("a -x")].concat()
-}
-
-/// A switch to a thread from another one, which waits (5) or could run (1).
-fn switch(stamp: u64, process: u32, new: u32, old: u32, state: u8) -> Record {
-    let payload = [words(&[new, old]), vec![0, 0, 0, 0, 0, 0, state, 0], words(&[0, 0])].concat();
-    record(0x0524, 4, stamp, process, new, &payload)
-}
-
-fn sample(stamp: u64, process: u32, thread: u32, address: u32) -> Record {
-    record(0x0F2E, 2, stamp, process, thread, &words(&[address, 0, thread, 1]))
-}
-
-/// A stack of the event with this time stamp.
-fn stack(stamp: u64, process: u32, thread: u32, frames: &[u32]) -> Record {
-    let low = u32::try_from(stamp).unwrap();
-    let frames: Vec<u32> = frames.iter().flat_map(|frame| [*frame, 0]).collect();
-    record(0x1820, 2, stamp + 1, process, thread, &[words(&[low, 0, process, thread]), words(&frames)].concat())
-}
-
-/// A trace with a clock of 10 MHz that starts at 1,000,000.
+/// A trace with one process, which has one thread.
 fn trace(name: &str) -> PathBuf {
-    let path = scratch(name);
-    let clock = Clock {
-        kind: ClockKind::PerformanceCounter,
-        frequency: 10_000_000,
-        start: FileTime(133_594_528_890_000_000),
-        start_stamp: 1_000_000,
-    };
-    let options = WriterOptions { clock, buffer_size: 8192, ..WriterOptions::default() };
-    let mut writer = Writer::create(&path, options).unwrap();
-    let mut buffer = Buffer::new(8192, 0);
+    const OWNER: (u32, u32) = (500, 70);
+    const IDLE: (u32, u32) = (0, 0);
+    let mut trace = KernelTrace::new(1);
     // Base, size, process, checksum, time, reserved, default base, reserved, file name.
     let image =
         [words(&[0x40_0000, 0, 0x1000, 0, 500, 0, 0, 0, 0, 0, 0, 0, 0, 0]), wide("\\Device\\X\\a.exe")].concat();
@@ -73,37 +21,24 @@ fn trace(name: &str) -> PathBuf {
     let read = words(&[0, 0, 4096, 0, 0, 0, 0x77, 0, 9, 0, 20_000, 0, 70]);
     let opened = [words(&[999_000, 0, 0xC000_0034, 0, 0x99, 0]), wide("Software")].concat();
     let sent = words(&[500, 1000, 0x0101_0101, 0x0202_0202, 0x5000_BB01, 0, 0, 0, 0, 0]);
-    let records = [
-        record(0x0303, 3, 1_000_001, 0, 0, &process(500, "a.exe")),
-        record(0x0501, 3, 1_000_002, 500, 70, &words(&[500, 70])),
-        record(0x140A, 2, 1_000_003, 500, 70, &image),
-        record(0x0400, 0, 1_000_004, 500, 70, &file),
-        switch(1_010_000, 500, 70, 0, 1),
-        sample(1_015_000, 500, 70, 0x40_0010),
-        stack(1_015_000, 500, 70, &[0x40_0010, 0x40_0100]),
-        sample(1_016_000, 500, 70, 0x40_0020),
-        // The thread ran for 2 ms. It waits for 3 ms, and is then ready for 1 ms.
-        switch(1_030_000, 0, 0, 70, 5),
-        record(0x0532, 2, 1_060_000, 0, 0, &words(&[70, 0])),
-        switch(1_070_000, 500, 70, 0, 1),
-        record(0x010A, 3, 1_080_000, 500, 70, &read),
-        record(0x090B, 2, 1_090_000, 500, 70, &opened),
-        record(0x060A, 2, 1_100_000, 500, 70, &sent),
-        // A DPC that began 0.1 ms before.
-        record(0x0F44, 1, 1_110_000, 0, 0, &words(&[1_109_000, 0, 0x40_0010, 0])),
-    ];
-    for (stamp, record) in &records {
-        buffer.push_record(record, *stamp).unwrap();
-    }
-    writer.write_buffer(&mut buffer, 2_000_000).unwrap();
-    writer.close().unwrap();
-    path
-}
-
-fn rows(line: &str) -> Value {
-    let run = etwctl(line);
-    assert_eq!(run.code, 0, "{line}: {}", run.err);
-    serde_json::from_str::<Value>(&run.out).unwrap()["rows"].clone()
+    trace.process(1_000_001, 500, "a.exe");
+    trace.event(0, 0x0501, 3, 1_000_002, OWNER, &words(&[500, 70]));
+    trace.event(0, 0x140A, 2, 1_000_003, OWNER, &image);
+    trace.event(0, 0x0400, 0, 1_000_004, OWNER, &file);
+    trace.switch(0, 1_010_000, OWNER, 0, 1);
+    trace.sample(0, 1_015_000, OWNER, 0x40_0010);
+    trace.stack(0, 1_015_000, OWNER, &[0x40_0010, 0x40_0100]);
+    trace.sample(0, 1_016_000, OWNER, 0x40_0020);
+    // The thread ran for 2 ms. It waits for 3 ms, and is then ready for 1 ms.
+    trace.switch(0, 1_030_000, IDLE, 70, 5);
+    trace.event(0, 0x0532, 2, 1_060_000, IDLE, &words(&[70, 0]));
+    trace.switch(0, 1_070_000, OWNER, 0, 1);
+    trace.event(0, 0x010A, 3, 1_080_000, OWNER, &read);
+    trace.event(0, 0x090B, 2, 1_090_000, OWNER, &opened);
+    trace.event(0, 0x060A, 2, 1_100_000, OWNER, &sent);
+    // A DPC that began 0.1 ms before.
+    trace.event(0, 0x0F44, 1, 1_110_000, IDLE, &words(&[1_109_000, 0, 0x40_0010, 0]));
+    trace.write(name)
 }
 
 #[test]
@@ -157,6 +92,43 @@ fn operations_are_summarised_by_process_and_object() {
     let nothing = etwctl(&format!("top {} --by memory", path.display()));
     assert_eq!(nothing.code, 0);
     assert!(nothing.err.contains("record hard page faults (MEMORY_HARD_FAULTS)"), "{}", nothing.err);
+    fs::remove_file(path).unwrap();
+}
+
+/// Microsoft-Windows-Kernel-Network.
+const KERNEL_NETWORK: Guid = Guid::from_u128(0x7dd4_2a49_5329_4832_8dfd_43d9_7915_3a88);
+
+#[test]
+fn transfers_are_those_of_the_kernel_or_of_its_manifest_provider() {
+    let mut trace = KernelTrace::new(1);
+    trace.process(1_000_001, 500, "a.exe");
+    // Process, size, addresses, ports in network byte order, and what is not counted. Another process's thread logs them.
+    let sent = words(&[500, 1000, 0x0101_0101, 0x0202_0202, 0x5000_BB01, 0, 0, 0, 0]);
+    let received = words(&[500, 300, 0x01, 0, 0, 0x0100_0000, 0, 0, 0, 0, 0x5000_3500, 0, 0]);
+    trace.manifest(1_010_000, KERNEL_NETWORK, 10, (4, 8), &sent);
+    trace.manifest(1_020_000, KERNEL_NETWORK, 59, (4, 8), &received);
+    trace.manifest(1_030_000, KERNEL_NETWORK, 12, (4, 8), &sent);
+    let row = |protocol: &str, remote: &str, numbers: [u64; 5], percent: f64| {
+        let [bytes, sent_bytes, received_bytes, sends, receives] = numbers;
+        json!({
+            "process": "a.exe", "pid": 500, "protocol": protocol, "remote": remote, "bytes": bytes, "sent_bytes": sent_bytes,
+            "received_bytes": received_bytes, "sends": sends, "receives": receives, "percent": percent,
+        })
+    };
+    let wanted = json!([
+        row("TCP", "1.1.1.1:443", [1000, 1000, 0, 1, 0], 76.9),
+        row("UDP", "[100::1]:53", [300, 0, 300, 0, 1], 23.0),
+    ]);
+    let path = trace.write("network.etl");
+    assert_eq!(rows(&format!("top {} --by network --json", path.display())), wanted);
+    fs::remove_file(path).unwrap();
+
+    // Two sessions in one file: each transfer counts once.
+    trace.event(0, 0x060A, 2, 1_040_000, (500, 70), &[sent, words(&[0])].concat());
+    let path = trace.write("network-both.etl");
+    let run = etwctl(&format!("top {} --by network --json", path.display()));
+    assert_eq!(serde_json::from_str::<Value>(&run.out).unwrap()["rows"], wanted);
+    assert!(run.err.contains("the transfers are those of Microsoft-Windows-Kernel-Network; 1 event"), "{}", run.err);
     fs::remove_file(path).unwrap();
 }
 

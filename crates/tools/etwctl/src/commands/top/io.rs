@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use etw_etl::decode::{Node, Scalar};
 use etw_etl::{Decoded, Decoder, EventRef};
 
+use super::network::{Source, Transfer};
 use super::tally::{Key, Number, Tally};
 use super::{Analyzer, Moment, Topic, function, hook};
+use crate::values::counted;
 
 /// The maximum number of operations whose end is awaited.
 const MOST_OPEN: usize = 1_000_000;
@@ -20,11 +22,17 @@ pub(super) struct Operations {
     topic: Topic,
     /// Operations that have not ended: their IRP or their process, with the row and the start.
     open: HashMap<u64, (Vec<Key>, i64)>,
+    /// Decodes transfers with the built-in schemas. Other schemas of Microsoft-Windows-Kernel-Network declare addresses and ports as plain numbers.
+    transfers: Decoder,
+    /// The source of transfers that is counted.
+    source: Option<Source>,
+    /// Transfers of the other source, which are left out.
+    repeated: u64,
 }
 
 impl Operations {
     pub(super) fn new(topic: Topic) -> Self {
-        Self { topic, open: HashMap::new() }
+        Self { topic, open: HashMap::new(), transfers: Decoder::default(), source: None, repeated: 0 }
     }
 
     pub(super) fn tally(topic: Topic) -> Tally {
@@ -72,15 +80,15 @@ impl Operations {
 
 impl Analyzer for Operations {
     fn event(&mut self, event: &EventRef<'_>, now: Moment<'_>, decoder: &mut Decoder, tally: &mut Tally) {
+        if self.topic == Topic::Network {
+            return self.transfer(event, decoder, tally);
+        }
         let hook = hook(event);
         let is_wanted = match (self.topic, hook) {
             (Topic::Disk, Some(hook)) => matches!(hook, 0x010A | 0x010B | 0x010E),
             (Topic::File, Some(hook)) => matches!(hook, 0x0440..=0x044D),
             (Topic::Memory, Some(hook)) => hook == 0x0220,
             (Topic::Registry, Some(hook)) => matches!(hook, 0x090A..=0x0915 | 0x091B..=0x091D),
-            (Topic::Network, Some(hook)) => {
-                matches!(hook, 0x060A | 0x060B | 0x061A | 0x061B | 0x080A | 0x080B | 0x081A | 0x081B)
-            }
             (Topic::Images, Some(hook)) => matches!(hook, 0x030A | 0x140A | 0x1403),
             (Topic::Dpc, Some(hook)) => matches!(hook, 0x0F32 | 0x0F42..=0x0F45),
             (Topic::Heap, Some(hook)) => matches!(hook, 0x1021 | 0x1022),
@@ -101,7 +109,6 @@ impl Analyzer for Operations {
                 tally.add(row.key([row.file()]), &[time, time, 1, bytes]);
             }
             Topic::Registry => row.registry(tally),
-            Topic::Network => row.network(tally),
             Topic::Images => row.images(tally),
             Topic::Dpc => {
                 let time = row.since("InitialTime");
@@ -112,12 +119,31 @@ impl Analyzer for Operations {
             }
             Topic::Heap => row.heap(tally),
             Topic::Gc => self.pause(&row, tally),
-            Topic::Cpu => {}
+            Topic::Cpu | Topic::Network => {}
         }
+    }
+
+    fn note(&self) -> Option<String> {
+        let source = self.source.filter(|_| self.repeated > 0)?;
+        Some(format!(
+            "the transfers are those of {}; {} of the trace's other source of transfers are left out, because they would \
+             count twice",
+            source.name(),
+            counted(self.repeated, "event")
+        ))
     }
 }
 
 impl Operations {
+    fn transfer(&mut self, event: &EventRef<'_>, decoder: &mut Decoder, tally: &mut Tally) {
+        let Some(transfer) = Transfer::from_event(event) else { return };
+        if *self.source.get_or_insert(transfer.source) != transfer.source {
+            self.repeated += 1;
+            return;
+        }
+        transfer.count(event, &self.transfers.decode(event), decoder, tally);
+    }
+
     /// File operations end with an event of their own, which has the same IRP.
     fn file(&mut self, row: &Row<'_>, tally: &mut Tally) {
         let irp = row.number("IrpPtr").unwrap_or_default();
@@ -230,21 +256,6 @@ impl Row<'_> {
         };
         let key = self.decoded.names.key.clone().map_or_else(name, Key::Text);
         tally.add(self.key([self.name(), key]), &[1, is_failed.into(), time, time]);
-    }
-
-    fn network(&self, tally: &mut Tally) {
-        let bytes = self.number("size").unwrap_or_default();
-        let is_sent = self.decoded.event.as_deref().is_some_and(|event| event.starts_with("Send"));
-        let protocol = if self.event.header.descriptor.id >> 8 == 0x08 { "UDP" } else { "TCP" };
-        let shown = |name| match self.value(name) {
-            Some(Scalar::Text(text) | Scalar::Word(text)) => text.clone(),
-            Some(value) => value.to_string(),
-            None => String::new(),
-        };
-        let (address, port) = (shown("daddr"), shown("dport"));
-        let remote = if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") };
-        let numbers = if is_sent { [bytes, bytes, 0, 1, 0] } else { [bytes, 0, bytes, 0, 1] };
-        tally.add(self.key([Key::Text(protocol.into()), remote.into()]), &numbers);
     }
 
     /// Allocations of heaps and of the .NET runtime.

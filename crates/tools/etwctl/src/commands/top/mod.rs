@@ -2,6 +2,7 @@
 
 mod cpu;
 mod io;
+mod network;
 mod tally;
 
 use std::slice;
@@ -27,7 +28,7 @@ impl Topic {
             Self::File => "file events (FILE_IO, FILE_IO_INIT), and names of files (DISK_FILE_IO)",
             Self::Memory => "hard page faults (MEMORY_HARD_FAULTS)",
             Self::Registry => "registry events (REGISTRY)",
-            Self::Network => "network events (NETWORK_TCPIP)",
+            Self::Network => "network events (NETWORK_TCPIP), or those of Microsoft-Windows-Kernel-Network",
             Self::Images => "image events (IMAGE_LOAD)",
             Self::Dpc => "interrupt events (INTERRUPT, DPC)",
             Self::Heap => {
@@ -48,6 +49,10 @@ struct Moment<'a> {
 /// Adds events to a summary.
 trait Analyzer {
     fn event(&mut self, event: &EventRef<'_>, now: Moment<'_>, decoder: &mut Decoder, tally: &mut Tally);
+    /// What the reader of the summary must know about it, after the last event.
+    fn note(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The hook id of a kernel event: group and type.
@@ -87,6 +92,9 @@ pub(super) fn top(context: &Context<'_>, line: &cli::Top) -> Result<(), Failure>
         command_line::note(&format!("the trace has nothing for this; record {}", line.by.needs()));
     } else if left_out > 0 {
         command_line::note(&format!("{left_out} more rows; --rows N shows more"));
+    }
+    if let Some(note) = analyzer.note() {
+        command_line::note(&note);
     }
     selection.check()?;
     traces.check()

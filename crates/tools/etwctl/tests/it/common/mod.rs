@@ -1,6 +1,8 @@
 //! Runs the command, and names temporary files.
 #![allow(dead_code, reason = "on Windows only a part is used")]
 
+pub(crate) mod kernel;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -54,6 +56,13 @@ pub(crate) fn etwctl_limited(line: &str, buffers: u32) -> Run {
 /// The path of a temporary file of this test process.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
+}
+
+/// The rows that a command prints with `--json`.
+pub(crate) fn rows(line: &str) -> serde_json::Value {
+    let run = etwctl(line);
+    assert_eq!(run.code, 0, "{line}: {}", run.err);
+    serde_json::from_str::<serde_json::Value>(&run.out).unwrap()["rows"].clone()
 }
 
 /// Records the demonstration provider to a file.
