@@ -1,6 +1,7 @@
 //! KMDF queues: when the driver gets a request, and what happens to canceled requests.
 
 use crate::common::c::{FRAMEWORK, Log, build};
+use etw_types::NtStatus;
 use nt_host::{Device, File, NtHost, PendingRequest, Rule};
 
 const fn code(function: u32) -> u32 {
@@ -363,4 +364,35 @@ fn requests_in_queues_end_when_the_device_goes() {
     assert_eq!(run.lines(), ["canceled on queue 1", "cancel 2"]);
     assert_eq!((ended(waiting), ended(held)), (CANCELLED, CANCELLED));
     run.host.unload().expect("unload").assert_clean();
+}
+
+/// Returns what the driver logs for requests of one byte and of none.
+fn log_of_empty_requests(bug: u32) -> Vec<String> {
+    let image = build("kmdf_empty", bug, "FxDriverEntry", &FRAMEWORK);
+    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    for length in [1, 0] {
+        let read = device.read(length).expect("a reply");
+        assert_eq!(read.status, NtStatus::Success);
+        assert_eq!(read.information, 0);
+        let write = device.write(&[7][..length as usize]).expect("a reply");
+        assert_eq!(write.status, NtStatus::Success);
+    }
+    if bug >= 2 {
+        device.ioctl(code(0), &[], 0).expect("a reply");
+    }
+    let lines = Log::default().lines(&host);
+    host.unload().expect("unload").assert_clean();
+    lines
+}
+
+/// The page of `WDF_IO_QUEUE_CONFIG`: unless `AllowZeroLengthRequests` is set, the framework completes read and write
+/// requests of no bytes with `STATUS_SUCCESS`.
+#[test]
+fn reads_and_writes_of_no_bytes_reach_only_a_queue_that_allows_them() {
+    assert_eq!(log_of_empty_requests(0), ["read 1", "write 1"]);
+    assert_eq!(log_of_empty_requests(1), ["read 1", "write 1", "read 0", "write 0"]);
+    // A control request of no bytes is not affected.
+    assert_eq!(log_of_empty_requests(2), ["default", "default", "default"]);
+    assert_eq!(log_of_empty_requests(3), ["default"; 5]);
 }

@@ -159,7 +159,7 @@ fn next(handle: Handle, me: u32) -> Option<Handle> {
 
 /// Calls the queue's handler for a request.
 fn present(queue: Handle, request: Handle) {
-    let handlers = with_queue(queue, |queue| queue.handlers);
+    let (handlers, allows_empty) = with_queue(queue, |queue| (queue.handlers, queue.allows_empty));
     let (kind, input, output, code) = with_request(request, |request| {
         (request.presented, request.delivered, request.acknowledged) = (true, true, false);
         request.is_stopping = false;
@@ -182,6 +182,15 @@ fn present(queue: Handle, request: Handle) {
             return complete(request, NtStatus::InvalidDeviceRequest, 0);
         }
     };
+    // As in `FxIoQueue::DispatchRequestToDriver` (`shared/irphandlers/io/fxioqueue.cpp`), also for `EvtIoDefault`.
+    let is_empty = match kind {
+        RequestKind::READ => output == 0,
+        RequestKind::WRITE => input == 0,
+        _ => false,
+    };
+    if is_empty && !allows_empty {
+        return complete(request, NtStatus::Success, 0);
+    }
     with_request(request, |request| request.handler = target.address());
     sync::locked(sync::holder_for(queue), thread::irql(), |irql| call_back(name, irql, target, arguments));
 }

@@ -42,6 +42,8 @@ pub(super) struct Queue {
     /// The maximum number of requests that the driver may have at the same time.
     pub(super) limit: u32,
     pub(super) power_managed: bool,
+    /// The driver gets reads and writes of no bytes. Otherwise the framework completes them.
+    pub(super) allows_empty: bool,
     /// Callbacks: default, read, write, control, internal control.
     pub(super) handlers: [GuestPtr<Code>; 5],
     pub(super) stop: GuestPtr<Code>,

@@ -85,6 +85,7 @@ fn create_queue(
                 1 => true,
                 _ => !filter,
             },
+        allows_empty: config.AllowZeroLengthRequests != 0,
         handlers: config.EvtIo,
         stop: config.EvtIoStop,
         resume: config.EvtIoResume,
