@@ -10,6 +10,7 @@
 #define WAIT 4
 #define CANCELABLE 5
 #define BYTES 6
+#define BREAK 7 /* a mistake only if the registry makes it one */
 
 static VOID Complete(WDFREQUEST Request)
 {
@@ -42,6 +43,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         CALL(PFN_WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable)(WdfDriverGlobals, Request, Canceled);
     }
     CALL(PFN_WDFREQUESTSETINFORMATION, WdfRequestSetInformation)(WdfDriverGlobals, Request, Output + (BUG == BYTES));
+    if (BUG == BREAK) {
+        CALL(PFN_WDFVERIFIERDBGBREAKPOINT, WdfVerifierDbgBreakPoint)(WdfDriverGlobals); /* mark 7 */
+    }
     if (BUG != NEVER) {
         Complete(Request);
     }

@@ -112,7 +112,8 @@ impl Builder {
     }
 
     /// Switches on the verifier of the framework that [`Builder::framework`] names, for the driver under test: `VerifierOn`
-    /// in the driver's `Parameters\Wdf` key. Where it breaks into a debugger, the run stops with a finding.
+    /// in the driver's `Parameters\Wdf` key. Where it breaks into a debugger, the run stops with a finding. The imitation
+    /// checks in any case; here `WdfVerifierDbgBreakPoint` then breaks.
     ///
     /// ```no_run
     /// use nt_host::{Device, NtHost, Report};

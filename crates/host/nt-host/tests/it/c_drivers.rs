@@ -72,6 +72,37 @@ fn mistakes_with_the_framework_are_caught_at_their_lines() {
     }
 }
 
+/// Runs a KMDF driver that calls `WdfVerifierDbgBreakPoint`, with these settings of the framework.
+fn with_breakpoint(settings: &[(&str, u32)]) -> Report {
+    let image = build("kmdf_broken", 7, "FxDriverEntry", &FRAMEWORK);
+    let key = r"\Registry\Machine\System\CurrentControlSet\Services\c_kmdf_broken_7\Parameters\Wdf";
+    let set = |builder: Builder, (name, value): &(&str, u32)| {
+        builder.registry(RegistryKey::Path(key.into()), name, RegistryValue::Dword(*value))
+    };
+    let host = settings.iter().fold(NtHost::builder().driver(image), set).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    match device.ioctl(0x0022_2000, &[7; 8], 4) {
+        Ok(_) => host.unload().expect("unload"),
+        Err(Error::Stopped(report)) => *report,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The page of `WdfVerifierDbgBreakPoint` says which values of the registry make it break.
+#[test]
+fn the_breakpoint_of_the_frameworks_verifier_stops_only_where_the_registry_says_so() {
+    for settings in [&[][..], &[("VerifierOn", 0)], &[("DbgBreakOnError", 0), ("VerifierOn", 1)]] {
+        with_breakpoint(settings).assert_clean();
+    }
+    for settings in [&[("DbgBreakOnError", 1)][..], &[("VerifierOn", 1)], &[("DbgBreakOnError", 1), ("VerifierOn", 0)]]
+    {
+        let report = with_breakpoint(settings);
+        let finding = report.findings_of(Rule::BugCheck).next().expect("a finding");
+        assert_eq!(finding.routine.as_deref(), Some("WdfVerifierDbgBreakPoint"), "{settings:?}");
+        assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(7), "{settings:?}");
+    }
+}
+
 /// A builder of a host for the driver whose device needs a port name.
 fn gaps(bug: u32) -> Builder {
     NtHost::builder().driver(build("wdm_gaps", bug, "DriverEntry", &["ntoskrnl"]))

@@ -82,7 +82,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(ANY)]
     fn WdfVerifierDbgBreakPoint(&call) {
-        stop(call, "hits a breakpoint without a debugger");
+        break_on_error(call);
     }
 
     #[irql(ANY)]
@@ -119,6 +119,16 @@ impl Kind for Collection {
     fn name(&self) -> &'static str {
         "collection"
     }
+}
+
+/// Breaks if the registry says so, as on the function's page: `DbgBreakOnError` or, without that, `VerifierOn`.
+fn break_on_error(call: &Call) {
+    let setting =
+        |name| kernel::lock(&kernel().registry).framework_setting(&kernel().config.name, name).map(|value| value != 0);
+    if setting("DbgBreakOnError").or_else(|| setting("VerifierOn")).unwrap_or_default() {
+        stop(call, "hits a breakpoint without a debugger");
+    }
+    verify::announce("nt-host: WdfVerifierDbgBreakPoint does nothing: neither DbgBreakOnError nor VerifierOn is set");
 }
 
 fn stop(call: &Call, what: &str) -> ! {

@@ -172,8 +172,18 @@ impl Registry {
 
     /// Returns when the driver of a service starts: the value `Start` of its key.
     pub(crate) fn start(&self, name: &str) -> Option<u32> {
-        let key = self.keys.get((self.find(&service(name))? as usize).checked_sub(1)?)?;
-        let (_, (_, data)) = key.values.get("start")?;
+        self.setting(&service(name), "Start")
+    }
+
+    /// Returns a setting of the framework for the driver of a service.
+    pub(crate) fn framework_setting(&self, service: &str, name: &str) -> Option<u32> {
+        self.setting(&format!(r"{}\Wdf", parameters(service)), name)
+    }
+
+    /// Returns a number that the system, and not the driver, looks for.
+    fn setting(&self, path: &str, name: &str) -> Option<u32> {
+        let key = self.keys.get((self.find(path)? as usize).checked_sub(1)?)?;
+        let (_, (_, data)) = key.values.get(&name.to_lowercase())?;
         data.first_chunk().copied().map(u32::from_le_bytes)
     }
 
