@@ -4,6 +4,7 @@
 //! decoded only because it lies between functions, and what contradicts the code found before is left out.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 use pe_image::Layout;
@@ -66,11 +67,16 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Marks data, which no plausible code contains.
-    pub(super) fn mark_data(&mut self, rva: u32) {
-        if self.mark(rva) == 0 {
-            self.set(rva, DATA);
-        }
+    /// Marks data, which no code that is found later contains, and which gets no breakpoint.
+    pub(super) fn mark_data(&mut self, data: Range<u32>) {
+        let end = data.end.min(u32::try_from(self.marks.len()).unwrap_or(u32::MAX));
+        (data.start..end).for_each(|rva| self.set(rva, self.mark(rva) | DATA));
+    }
+
+    /// Returns whether any of these bytes were taken for code.
+    pub(super) fn has_code(&self, range: Range<u32>) -> bool {
+        let marks = self.marks.get(range.start as usize..range.end as usize).unwrap_or_default();
+        marks.iter().any(|mark| mark & (START | INSIDE) != 0)
     }
 
     /// Makes a known instruction the first one of a block.
@@ -152,11 +158,6 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Returns whether an address is in a section with code.
-    pub(super) fn is_executable(&self, rva: u32) -> bool {
-        self.layout.sections.iter().any(|section| section.is_executable() && section.contains(rva))
-    }
-
     /// Decodes the instruction at an address of a section with code.
     fn decode(&self, rva: u32) -> Option<Instruction> {
         let section = self.layout.sections.iter().find(|section| section.is_executable() && section.contains(rva))?;
@@ -175,12 +176,15 @@ impl<'a> Descent<'a> {
     /// which has no unwind information.
     pub(super) fn begins_function(&self, rva: u32) -> bool {
         let function = Functions::from_layout(self.layout).find(rva);
-        self.mark(rva) & START != 0 && function.is_none_or(|(function, _)| function.begin == rva)
+        let is_code = self.mark(rva) & (START | DATA) == START;
+        is_code && function.is_none_or(|(function, _)| function.begin == rva)
     }
 
-    /// Returns the addresses of the first instructions of blocks, except for breakpoints of the driver.
+    /// Returns the addresses of the first instructions of blocks, except for breakpoints of the driver and for code that it
+    /// reads.
     pub(super) fn blocks(&self) -> Vec<u32> {
-        self.starts(LEADER).filter(|rva| self.layout.bytes.get(*rva as usize) != Some(&0xCC)).collect()
+        let blocks = self.starts(LEADER).filter(|rva| self.mark(*rva) & DATA == 0);
+        blocks.filter(|rva| self.layout.bytes.get(*rva as usize) != Some(&0xCC)).collect()
     }
 
     fn starts(&self, wanted: u8) -> impl Iterator<Item = u32> {
@@ -200,8 +204,13 @@ fn is_doubtful(instruction: &Instruction) -> bool {
     is_call || instruction.code() == Code::Add_rm8_r8
 }
 
+/// Returns whether an address is in a section with code.
+pub(super) fn is_executable(layout: &Layout, rva: u32) -> bool {
+    layout.sections.iter().any(|section| section.is_executable() && section.contains(rva))
+}
+
 /// Returns the target of a direct jump or call.
-fn branch_target(instruction: &Instruction) -> Option<u32> {
+pub(super) fn branch_target(instruction: &Instruction) -> Option<u32> {
     let is_direct = instruction.op_count() != 0 && instruction.op0_kind() == OpKind::NearBranch64;
     is_direct.then(|| u32::try_from(instruction.near_branch_target()).ok()).flatten()
 }

@@ -14,16 +14,19 @@
 //! - A block whose first instruction was reached counts, also if an instruction in it faults.
 //! - Code that nothing leads to, such as the cases of a `switch` whose table was not understood, has no blocks unless a PDB
 //!   names its lines.
+//! - Bytes that code reads as data, as far as that can be seen in the code, have no breakpoints, whatever leads to them.
 
 mod bitmap;
 pub(crate) mod callbacks;
 mod code;
 mod constants;
 mod descent;
+mod flow;
 mod record;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod values;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};

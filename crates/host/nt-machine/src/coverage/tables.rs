@@ -1,15 +1,15 @@
 //! Code that only tables lead to: the cases of a `switch`, and the blocks of `__except`.
 
-use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+use std::ops::Range;
+
 use pe_image::Layout;
 use pe_image::unwind::Functions;
 
-use super::descent::relative_operand;
+use super::descent::is_executable;
+use super::values::Entries;
 
-/// How many instructions before a jump are searched for the load from its table, and for the check of the index.
-const NEAR: usize = 24;
 /// The maximum number of entries of a table.
-const MOST: u32 = 4096;
+pub(super) const MOST_ENTRIES: u32 = 4096;
 /// The maximum number of scopes in a function.
 const MOST_SCOPES: u32 = 1024;
 
@@ -35,84 +35,48 @@ pub(super) fn handler_blocks(layout: &Layout) -> Vec<u32> {
     blocks
 }
 
-/// Returns the targets of the jumps through tables, in instructions that are in the order of their addresses.
-pub(super) fn switch_targets(layout: &Layout, instructions: &[Instruction]) -> Vec<u32> {
-    let is_jump =
-        |instruction: &Instruction| instruction.is_jmp_near_indirect() && instruction.op0_kind() == OpKind::Register;
-    let jumps = instructions.iter().enumerate().filter(|(_, instruction)| is_jump(instruction));
-    jumps
-        .flat_map(|(index, jump)| {
-            let before = instructions.get(index.saturating_sub(NEAR)..index).unwrap_or_default();
-            targets(layout, jump, before).unwrap_or_default()
-        })
-        .collect()
-}
-
-/// Returns the targets of a jump, from the instructions before it:
+/// A jump through a table:
 ///
 /// ```text
-/// cmp  index, last        ja   default
+/// cmp  index, last        ja   default                or another check of the index, or of a copy of it
 /// lea  base, [table]                                  or [the image]
 /// movsxd target, dword ptr [base + index * 4]         or mov, and the address of the table in the image
 /// add  target, base       jmp  target
 /// ```
-fn targets(layout: &Layout, jump: &Instruction, before: &[Instruction]) -> Option<Vec<u32>> {
-    let target = full(jump.op0_register());
-    let writes = |instruction: &&Instruction, register: Register| {
-        instruction.op_count() != 0
-            && instruction.op0_kind() == OpKind::Register
-            && full(instruction.op0_register()) == register
-            && !matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test)
-    };
-    let mut back = before.iter().rev();
-    let sum = back.find(|instruction| writes(instruction, target))?;
-    if sum.mnemonic() != Mnemonic::Add || sum.op1_kind() != OpKind::Register {
-        return None;
-    }
-    let base = full(sum.op1_register());
-    let load = back.find(|instruction| writes(instruction, target))?;
-    let is_signed = match load.mnemonic() {
-        Mnemonic::Movsxd => true,
-        Mnemonic::Mov => false,
-        _ => return None,
-    };
-    if full(load.memory_base()) != base || load.memory_index_scale() != 4 {
-        return None;
-    }
-    let origin = before.iter().rev().find(|instruction| writes(instruction, base))?;
-    let origin = Some(origin).filter(|origin| origin.mnemonic() == Mnemonic::Lea).and_then(relative_operand)?;
-    let mut count = count(before)?;
-    // A table of bytes in front of the table of targets, for values that share targets.
-    let index = full(load.memory_index());
-    let narrow = back.find(|instruction| writes(instruction, index));
-    if let Some(narrow) =
-        narrow.filter(|narrow| narrow.mnemonic() == Mnemonic::Movzx && narrow.memory_base() != Register::None)
-    {
-        let table = origin.wrapping_add(narrow.memory_displacement32()) as usize;
-        let bytes = layout.bytes.get(table..)?.get(..count as usize)?;
-        count = u32::from(*bytes.iter().max()?) + 1;
-    }
-    let table = origin.wrapping_add(load.memory_displacement32());
-    let entry = |number: u32| {
-        let offset = word(layout, table.checked_add(number * 4)?)?;
-        // Neither an address in the image nor a distance inside of it has more than 31 bits.
-        (is_signed || offset.cast_signed() >= 0).then(|| origin.wrapping_add(offset))
-    };
-    (0..count).map(entry).collect()
+#[derive(Debug)]
+pub(super) struct Jump {
+    /// What the code reads.
+    pub(super) table: Range<u32>,
+    /// Where it leads to; empty if the number of entries is not known, or if the entries are not those of such a table.
+    pub(super) targets: Vec<u32>,
 }
 
-/// Returns the number of cases, from the comparison with the last one.
-fn count(before: &[Instruction]) -> Option<u32> {
-    let check =
-        before.iter().rposition(|instruction| matches!(instruction.mnemonic(), Mnemonic::Ja | Mnemonic::Jae))?;
-    let compared = before.get(..check)?.iter().rev().find(|instruction| instruction.mnemonic() == Mnemonic::Cmp)?;
-    let last = u32::try_from(compared.try_immediate(1).ok()?).ok()?;
-    let is_last = before.get(check)?.mnemonic() == Mnemonic::Ja;
-    Some(last.checked_add(is_last.into())?).filter(|count| (1..=MOST).contains(count))
+impl Jump {
+    /// Reads the table of the jump at `rva`, whose offsets are relative to `origin`. If its end is not known, it ends at the first
+    /// entry that does not lead into the same function.
+    pub(super) fn new(layout: &Layout, rva: u32, entries: Entries, origin: u32) -> Self {
+        let functions = Functions::from_layout(layout);
+        let Entries { table, count, is_signed } = entries;
+        let count = count.filter(|count| (1..=MOST_ENTRIES).contains(count));
+        let target = |number: u32| {
+            let offset = word(layout, table.checked_add(number * 4)?)?;
+            // Neither an address in the image nor a distance inside of it has more than 31 bits.
+            let target = (is_signed || offset.cast_signed() >= 0).then(|| origin.wrapping_add(offset))?;
+            (is_executable(layout, target) && are_together(&functions, rva, target)).then_some(target)
+        };
+        let mut targets: Vec<u32> = (0..count.unwrap_or(MOST_ENTRIES)).map_while(target).collect();
+        let length = targets.len().max(1) as u32 * 4;
+        if count.is_none_or(|count| count as usize != targets.len()) {
+            targets.clear();
+        }
+        Self { table: table..table.saturating_add(length), targets }
+    }
 }
 
-fn full(register: Register) -> Register {
-    register.full_register()
+/// Returns whether two addresses can belong to one function. Unwind information can divide a function into parts.
+fn are_together(functions: &Functions<'_>, first: u32, second: u32) -> bool {
+    let primary = |rva| functions.find(rva).map(|(function, _)| functions.primary(&function).begin);
+    primary(first) == primary(second)
 }
 
 fn word(layout: &Layout, rva: u32) -> Option<u32> {

@@ -97,6 +97,123 @@ fn the_cases_of_a_switch_with_two_tables_are_found() {
     assert_eq!(blocks(&layout(&code.concat(), &table)), [0x1000, 0x1005, 0x1020, 0x1021, 0x1022]);
 }
 
+/// Code without optimisation subtracts the last case from a copy of the index, and loads the index again. The comparison before
+/// that is another one, of a larger number: more words than the table has would lead into the table.
+#[test]
+fn a_copy_of_the_index_is_checked_by_subtraction() {
+    let code = [
+        &[0x81, 0xFA, 0xE8, 3, 0, 0][..],    // 1000 cmp edx, 1000
+        &[0x77, 0x25],                       // 1006 ja 102D
+        &[0x89, 0xC8],                       // 1008 mov eax, ecx
+        &[0x89, 0xC1],                       // 100A mov ecx, eax
+        &[0x48, 0x89, 0x4C, 0x24, 0x30],     // 100C mov [rsp + 30], rcx
+        &[0x83, 0xE8, 1],                    // 1011 sub eax, 1
+        &[0x77, 0x17],                       // 1014 ja 102D
+        &[0x48, 0x8B, 0x44, 0x24, 0x30],     // 1016 mov rax, [rsp + 30]
+        &[0x48, 0x8D, 0x0D, 0x0E, 0, 0, 0],  // 101B lea rcx, [1030]
+        &[0x48, 0x63, 0x04, 0x81],           // 1022 movsxd rax, dword ptr [rcx + rax * 4]
+        &[0x48, 0x01, 0xC8],                 // 1026 add rax, rcx
+        &[0xFF, 0xE0],                       // 1029 jmp rax
+        &[0xC3, 0xC3, 0xC3, 0xCC, 0xCC],     // 102B, 102C; 102D
+        &words(&[0xFFFF_FFFB, 0xFFFF_FFFC]), // 1030
+        &words(&[0, 1, 2, 3, 4, 5, 6, 7]),
+    ];
+    let expected = [0x1000, 0x1008, 0x1016, 0x102B, 0x102C, 0x102D];
+    assert_eq!(blocks(&layout(&code.concat(), &[])), expected);
+}
+
+/// Returns the blocks of code that checks the index in eax in this way, in 16 bytes, and of the cases of its table.
+fn blocks_after_check(check: &[u8]) -> Vec<u32> {
+    let mut code = check.to_vec();
+    assert!(code.len() <= 16, "{check:x?}");
+    code.resize(16, 0x90);
+    code.extend(
+        [
+            &[0x48, 0x8D, 0x0D, 0xE9, 0x0F, 0, 0][..], // 1010 lea rcx, [2000]
+            &[0x48, 0x63, 0x04, 0x81],                 // 1017 movsxd rax, dword ptr [rcx + rax * 4]
+            &[0x48, 0x01, 0xC1],                       // 101B add rcx, rax
+            &[0xFF, 0xE1],                             // 101E jmp rcx
+            &[0xC3, 0xC3, 0xC3, 0xC3, 0xC3],           // 1020 to 1023; 1024 is the default case
+        ]
+        .concat(),
+    );
+    let table = [0x1020, 0x1021, 0x1022, 0x1023].map(|target: u32| target.wrapping_sub(0x2000));
+    let blocks = blocks(&layout(&code, &words(&table)));
+    blocks.into_iter().filter(|rva| *rva >= 0x1020).collect()
+}
+
+#[test]
+fn each_check_of_an_index_bounds_the_table() {
+    let default = 0x1024;
+    // cmp eax, 2; ja
+    assert_eq!(blocks_after_check(&[0x83, 0xF8, 2, 0x77, 0x1F]), [0x1020, 0x1021, 0x1022, default]);
+    // cmp eax, 2; jae
+    assert_eq!(blocks_after_check(&[0x83, 0xF8, 2, 0x73, 0x1F]), [0x1020, 0x1021, default]);
+    // cmp eax, 2; jbe 100A; jmp 1024
+    let both = [0x83, 0xF8, 2, 0x76, 0x05, 0xE9, 0x1A, 0, 0, 0];
+    assert_eq!(blocks_after_check(&both), [0x1020, 0x1021, 0x1022, default]);
+    // cmp al, 1; ja; movzx eax, al
+    assert_eq!(blocks_after_check(&[0x3C, 1, 0x77, 0x20, 0x0F, 0xB6, 0xC0]), [0x1020, 0x1021, default]);
+    // and eax, 3
+    assert_eq!(blocks_after_check(&[0x83, 0xE0, 3]), [0x1020, 0x1021, 0x1022, 0x1023]);
+    // cmp dword ptr [rsp + 8], 1; ja; mov eax, [rsp + 8]
+    let stored = [0x83, 0x7C, 0x24, 8, 1, 0x77, 0x1D, 0x8B, 0x44, 0x24, 8];
+    assert_eq!(blocks_after_check(&stored), [0x1020, 0x1021, default]);
+}
+
+#[test]
+fn a_table_whose_index_is_not_checked_leads_nowhere() {
+    // nop
+    assert_eq!(blocks_after_check(&[0x90]), [0; 0]);
+    // cmp eax, 2; ja; mov eax, edx: another value
+    assert_eq!(blocks_after_check(&[0x83, 0xF8, 2, 0x77, 0x1F, 0x89, 0xD0]), [0x1024]);
+    // cmp eax, 2; ja; inc eax
+    assert_eq!(blocks_after_check(&[0x83, 0xF8, 2, 0x77, 0x1F, 0xFF, 0xC0]), [0x1024]);
+    // cmp eax, 2; jg
+    assert_eq!(blocks_after_check(&[0x83, 0xF8, 2, 0x7F, 0x1F]), [0x1024]);
+    // 1000 cmp eax, 2; ja; 1005 inc eax; jnz 1005: a loop
+    assert_eq!(blocks_after_check(&[0x83, 0xF8, 2, 0x77, 0x1F, 0xFF, 0xC0, 0x75, 0xFC]), [0x1024]);
+    // cmp eax, 8; ja: more entries than lead into this function
+    assert_eq!(blocks_after_check(&[0x83, 0xF8, 8, 0x77, 0x1F]), [0x1024]);
+}
+
+/// A table after a call that does not return, in the function's own section: its bytes look like code.
+#[test]
+fn a_table_is_not_taken_for_the_code_after_a_call() {
+    let code = [
+        &[0x85, 0xC9][..],                  // 1000 test ecx, ecx
+        &[0x74, 0x1C],                      // 1002 jz 1020
+        &[0x83, 0xE1, 1],                   // 1004 and ecx, 1
+        &[0x48, 0x8D, 0x15, 0x1A, 0, 0, 0], // 1007 lea rdx, [1028]
+        &[0x48, 0x63, 0x04, 0x8A],          // 100E movsxd rax, dword ptr [rdx + rcx * 4]
+        &[0x48, 0x01, 0xD0],                // 1012 add rax, rdx
+        &[0xFF, 0xE0],                      // 1015 jmp rax
+        &[0xC3, 0xC3],                      // 1017, 1018
+        &[0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90],
+        &[0xE8, 0x0B, 0, 0, 0], // 1020 call 1030
+        &[0x90, 0x90, 0x90],
+        &words(&[0xFFFF_FFEF, 0xFFFF_FFF0]), // 1028
+        &[0xEB, 0xFE],                       // 1030 jmp 1030
+    ];
+    let blocks = blocks(&layout(&code.concat(), &[]));
+    assert_eq!(blocks, [0x1000, 0x1004, 0x1017, 0x1018, 0x1020, 0x1025, 0x1030]);
+}
+
+/// An array in the code, of which an element could be a function.
+#[test]
+fn bytes_that_code_reads_are_not_taken_for_code() {
+    let mut code = [
+        &[0x48, 0x8D, 0x0D, 0x19, 0, 0, 0][..], // 1000 lea rcx, [1020]
+        &[0x0F, 0xB6, 0x04, 0x01],              // 1007 movzx eax, byte ptr [rcx + rax]
+        &[0x0F, 0x28, 0x05, 0x1E, 0, 0, 0],     // 100B movaps xmm0, [1030]
+        &[0x48, 0x8D, 0x0D, 0x1F, 0, 0, 0],     // 1012 lea rcx, [1038]
+        &[0xC3],                                // 1019 ret
+    ]
+    .concat();
+    code.resize(0x40, 0xC3);
+    assert_eq!(blocks(&layout(&code, &[])), [0x1000]);
+}
+
 #[test]
 fn a_function_that_only_a_pointer_leads_to_is_found_and_text_is_not_taken_for_one() {
     let mut code = vec![0xC3];

@@ -39,6 +39,13 @@ impl Functions<'_> {
         Info::read(self, function.info).and_then(|info| info.handler(self)).ok().flatten()
     }
 
+    /// Returns the entry that a part of a function is chained to in the end; the function itself if it is no such part.
+    #[must_use]
+    pub fn primary(&self, function: &Function) -> Function {
+        let next = |part: &Function| Info::read(self, part.info).and_then(|info| info.chained(self)).ok().flatten();
+        std::iter::successors(Some(*function), next).take(MOST_CHAINED).last().unwrap_or(*function)
+    }
+
     /// Restores the registers of the caller of the current function. `base` is the address of the image.
     ///
     /// A function without an entry is a leaf function: it has neither changed rsp nor saved a register.
