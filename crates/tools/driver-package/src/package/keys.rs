@@ -1,9 +1,10 @@
 //! Finds private keys, so that none becomes part of a package.
 //!
-//! A file is searched as it is and as what it encodes: UTF-16, base64, hexadecimal digits, gzip and zip, in each other.
+//! A file is searched as it is and as what it encodes: UTF-16, base64, hexadecimal digits and compressed data, in each other.
 //! The key that signs is found by its numbers, whatever surrounds them. Other keys are found by the containers that
 //! programs write. `docs/packaging.md` lists what is not recognised.
 
+mod streams;
 mod views;
 
 use std::fs;

@@ -1,23 +1,22 @@
 //! What a file encodes: the bytes themselves, text without the zeros of UTF-16, decoded base64 and hexadecimal digits,
-//! and unpacked gzip and zip. Each view is searched for the others in turn, to a limit.
+//! and unpacked streams. Each view is searched for the others in turn, to a limit.
 
-use memchr::memmem;
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use super::streams::unpacked;
 
 /// How often a view is searched for further ones.
 const DEPTH: usize = 3;
-/// The most bytes that are unpacked from one stream, and the most streams in one view.
-const LIMIT: usize = 1 << 24;
-const STREAMS: usize = 64;
 /// The shortest encoded text that can contain a key.
-const SHORTEST: usize = 60;
+pub(super) const SHORTEST: usize = 60;
 
-/// Passes the bytes and what they encode to `check` until it finds something.
-pub(super) fn find<T>(bytes: &[u8], check: &mut impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+/// Looks for something in a view, and returns what it found.
+type Check<'a> = dyn FnMut(&[u8]) -> Option<&'static str> + 'a;
+
+/// Passes the bytes and what they encode to `check` until it finds something. Also finds data that could not be unpacked.
+pub(super) fn find(bytes: &[u8], check: &mut Check<'_>) -> Option<&'static str> {
     search(bytes, DEPTH, check)
 }
 
-fn search<T>(bytes: &[u8], depth: usize, check: &mut dyn FnMut(&[u8]) -> Option<T>) -> Option<T> {
+fn search(bytes: &[u8], depth: usize, check: &mut Check<'_>) -> Option<&'static str> {
     if let Some(found) = check(bytes) {
         return Some(found);
     }
@@ -31,7 +30,10 @@ fn search<T>(bytes: &[u8], depth: usize, check: &mut dyn FnMut(&[u8]) -> Option<
     }
     inside.extend(runs(bytes, base64_digit).iter().flat_map(|digits| decoded(digits, 6)));
     inside.extend(runs(bytes, hex_digit).iter().flat_map(|digits| decoded(digits, 4)));
-    inside.extend(unpacked(bytes));
+    match unpacked(bytes) {
+        Ok(views) => inside.extend(views),
+        Err(unknown) => return Some(unknown),
+    }
     inside.iter().find_map(|view| search(view, depth - 1, check))
 }
 
@@ -87,36 +89,4 @@ fn decoded(digits: &[u8], bits: u32) -> Vec<Vec<u8>> {
         bytes
     };
     (0..alignments).map(decode).collect()
-}
-
-/// Unpacks the streams of gzip, and the members of zip.
-fn unpacked(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let gzip = memmem::find_iter(bytes, &[0x1f, 0x8b, 0x08]).filter_map(|place| gzip_data(bytes.get(place..)?));
-    let zip = memmem::find_iter(bytes, b"PK\x03\x04").filter_map(|place| zip_data(bytes.get(place..)?));
-    let streams = gzip.take(STREAMS).chain(zip.take(STREAMS));
-    // A stream that is cut or damaged may have the key before that.
-    streams.map(|data| decompress_to_vec_with_limit(data, LIMIT).unwrap_or_else(|error| error.output)).collect()
-}
-
-/// Returns the data after a header of gzip (RFC 1952, 2.3).
-fn gzip_data(bytes: &[u8]) -> Option<&[u8]> {
-    let flags = *bytes.get(3)?;
-    let mut rest = bytes.get(10..)?;
-    if flags & 4 != 0 {
-        let length = usize::from(u16::from_le_bytes(*rest.first_chunk()?));
-        rest = rest.get(2 + length..)?;
-    }
-    for text in [8, 16] {
-        if flags & text != 0 {
-            rest = rest.get(memchr::memchr(0, rest)? + 1..)?;
-        }
-    }
-    rest.get(usize::from(flags & 2)..)
-}
-
-/// Returns the data of a member of a zip file that is packed.
-fn zip_data(bytes: &[u8]) -> Option<&[u8]> {
-    let number = |at: usize| bytes.get(at..at + 2)?.first_chunk().map(|pair| usize::from(u16::from_le_bytes(*pair)));
-    let (method, name, extra) = (number(8)?, number(26)?, number(28)?);
-    bytes.get(30 + name + extra..).filter(|_| method == 8)
 }

@@ -8,7 +8,7 @@ use der::pem::{LineEnding, encode_string};
 use driver_package::inf::Arch;
 use driver_package::package::Request;
 use driver_package::sign::sign_image;
-use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::deflate::{compress_to_vec, compress_to_vec_zlib};
 use rsa::pkcs1::EncodeRsaPrivateKey as _;
 use rsa::pkcs8::EncodePrivateKey as _;
 use rsa::traits::{PrivateKeyParts as _, PublicKeyParts as _};
@@ -99,6 +99,9 @@ fn the_key_that_signs_is_found_in_every_encoding() {
         ("gzip of PEM, after other bytes", after(&gzip(pem.as_bytes()))),
         ("base64 of gzip", base64(&gzip(pkcs8.as_bytes())).into_bytes()),
         ("zip", zip(pkcs8.as_bytes())),
+        ("zlib", compress_to_vec_zlib(pkcs1.as_bytes(), 6)),
+        ("zlib without compression, after other bytes", after(&compress_to_vec_zlib(pem.as_bytes(), 0))),
+        ("base64 of zlib", base64(&compress_to_vec_zlib(pkcs8.as_bytes(), 9)).into_bytes()),
         // A program that parses keys contains such words, but not this key.
         ("in an image", [&image(Arch::X64).build()[..], pkcs1.as_bytes()].concat()),
     ] {
@@ -134,6 +137,69 @@ fn keys_of_others_are_found_by_their_containers() {
         let text = firmware.refused(&content);
         assert!(text.as_ref().is_some_and(|text| text.contains(said)), "{said}: {text:?}");
     }
+}
+
+/// Three lines of `PuTTY-User-Key-File-3: ssh-rsa`, as other programs pack them.
+const PACKED: [(&str, &str); 5] = [
+    (
+        "xz",
+        "fd377a585a000004e6d6b4460200210116000000742fe5a3e0005c00275d00281d469859168fa9612962affaeec52e6cf7e207348f63c22e\
+         ce3a5ee49bd93361f9f4121100000000f80fe6f522b0595e0001435da48408ee1fb6f37d010000000004595a",
+    ),
+    (
+        "xz --check=sha256 --delta=dist=2 --x86 --lzma2=preset=1",
+        "fd377a585a00000ae1fb0ca103020301010400210110000032e4b5c8e0005c002b5d00281d3c8e00ab72938ea803941697a7868c6bc91af6\
+         4690e3e6e793e2c0d9adb65293c6a6e5537932ec000000002bcfcc4addea3f56746823fbee33ccf239f5bbd27ef3cab31bae5dc4f305b7ab\
+         0001635d06a08c7b189b4b9a01000000000a595a",
+    ),
+    (
+        "bzip2",
+        "425a6839314159265359decb754f000011df800010400208100108462022641a202000419ffaa5068d0623d42984d3406989d367697ab2ea\
+         b9464aa576884a50c2184acdde2547c951f8bb9229c28486f65baa78",
+    ),
+    ("zlib", "78da0b280d0989d40d2d4e2dd2f54eadd475cbcc49d535b652282eced02d2a4ee40aa0481a009d781e4f"),
+    (
+        "zlib with a small window",
+        "18d30b280d0989d40d2d4e2dd2f54eadd475cbcc49d535b652282eced02d2a4ee40aa0481a009d781e4f",
+    ),
+];
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16).unwrap()).unwrap();
+    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}
+
+#[test]
+fn keys_that_other_programs_packed_are_found() {
+    let firmware = Firmware::new("keys-packed");
+    for (program, digits) in PACKED {
+        let packed = from_hex(digits);
+        let after = [&[0x78; 1001][..], &packed].concat();
+        for content in [packed.clone(), after, base64(&gzip(&packed)).into_bytes()] {
+            let text = firmware.refused(&content);
+            assert!(text.as_ref().is_some_and(|text| text.contains("PuTTY")), "{program}: {text:?}");
+        }
+        // Without its last bytes, a stream ends unexpectedly. bzip2 unpacks only whole blocks.
+        if program != "bzip2" {
+            assert!(firmware.refused(&packed[..packed.len() - 4]).is_some(), "{program}, cut");
+        }
+    }
+}
+
+#[test]
+fn xz_data_that_cannot_be_searched_is_refused() {
+    let firmware = Firmware::new("keys-memory");
+    // `xz --lzma2=dict=1536MiB`.
+    let (header, rest) = PACKED[0].1.split_at(24);
+    let large = format!("{header}02002101250000003b787b41{}", &rest[24..]);
+    let text = firmware.refused(&from_hex(&large));
+    assert!(text.as_ref().is_some_and(|text| text.contains("more than 128 MiB")), "{text:?}");
+    // A check of a later version of the format, with the checksum of the header.
+    let unknown = format!("fd377a585a000002d373d7af{rest}");
+    let text = firmware.refused(&from_hex(&unknown));
+    assert!(text.as_ref().is_some_and(|text| text.contains("an unknown check")), "{text:?}");
+    // The driver may look for such data, too.
+    assert_eq!(firmware.refused(b"\xfd7zXZ\0 is the magic number of xz, BZh91AY&SY of bzip2"), None);
 }
 
 #[test]
