@@ -165,6 +165,23 @@ impl Images {
         }
     }
 
+    /// Adds the images of another trace, whose time stamps are converted. Call [`sort`](Self::sort) afterwards.
+    pub(crate) fn absorb(&mut self, other: &Self, stamp: &dyn Fn(u64) -> u64) {
+        for (key, points) in &other.by_base {
+            let converted = points.iter().map(|point| Point { stamp: stamp(point.stamp), ..point.clone() });
+            self.by_base.entry(*key).or_default().extend(converted);
+        }
+        for (key, image) in &other.described {
+            self.described.entry(*key).or_insert_with(|| image.clone());
+        }
+        for (key, pdbs) in &other.pdbs {
+            let converted = pdbs.iter().map(|(at, id, name)| (stamp(*at), *id, name.clone()));
+            self.pdbs.entry(*key).or_default().extend(converted);
+        }
+        self.count = self.count.saturating_add(other.count);
+        self.longest = self.longest.max(other.longest);
+    }
+
     /// Brings the events of each base into the order of time, and drops rundown events that say nothing new.
     pub(crate) fn sort(&mut self) {
         for points in self.by_base.values_mut() {

@@ -83,6 +83,21 @@ impl Methods {
         }
     }
 
+    /// Adds the methods of another trace, whose time stamps are converted. Call [`sort`](Self::sort) afterwards.
+    pub(crate) fn absorb(&mut self, other: &Self, stamp: &dyn Fn(u64) -> u64) {
+        for (key, methods) in &other.by_start {
+            let known = self.by_start.entry(*key).or_default();
+            for method in methods {
+                if known.iter().all(|known| known.name != method.name) {
+                    let at = if method.stamp == 0 { 0 } else { stamp(method.stamp) };
+                    known.push(Method { stamp: at, ..method.clone() });
+                    self.count += 1;
+                    self.bytes += method.name.len();
+                }
+            }
+        }
+    }
+
     pub(crate) fn sort(&mut self) {
         self.by_start.values_mut().for_each(|methods| methods.sort_by_key(|method| method.stamp));
     }

@@ -162,6 +162,9 @@ impl ClockKind {
 /// let clock = Clock { kind, frequency: 1_000_000, start: FileTime(5_000), start_stamp: 70 };
 /// // Three microseconds later, in units of 100 ns.
 /// assert_eq!(clock.time(73), FileTime(5_030));
+/// assert_eq!([5_030, 5_031].map(|time| clock.stamp(FileTime(time))), [73, 74]);
+/// // Another session of the machine: its time stamps are of the same counter.
+/// assert!(clock.counts_as(&Clock { start: FileTime(9_000), start_stamp: 470, ..clock }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
@@ -212,6 +215,24 @@ impl Clock {
             return FileTime(self.start.0.saturating_add(stamp - start));
         }
         self.time_in_words(stamp).unwrap_or_else(|| self.time_in_long_words(stamp))
+    }
+
+    /// Converts a point in time to a time stamp: the first one at or after it. Returns the start if the frequency is zero.
+    #[must_use]
+    pub fn stamp(&self, time: FileTime) -> u64 {
+        if self.kind == ClockKind::SystemTime {
+            return u64::try_from(time.0).unwrap_or_default();
+        }
+        let passed = i128::from(time.0) - i128::from(self.start.0);
+        let ticks = -(-passed * i128::from(self.frequency)).div_euclid(i128::from(PER_SECOND));
+        let stamp = i128::from(self.start_stamp) + ticks;
+        u64::try_from(stamp).unwrap_or(if stamp < 0 { 0 } else { u64::MAX })
+    }
+
+    /// Returns whether the time stamps of two sessions that ran since the same start of one machine count the same.
+    #[must_use]
+    pub fn counts_as(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.frequency == other.frequency
     }
 
     fn time_in_long_words(&self, stamp: u64) -> FileTime {

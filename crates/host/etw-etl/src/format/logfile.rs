@@ -74,6 +74,15 @@ pub struct LogfileHeader {
     pub file_name: String,
 }
 
+impl LogfileHeader {
+    /// Returns whether two sessions ran since the same start of one machine, so that ids of processes and threads, and addresses,
+    /// mean the same in both. Unknown if a header is damaged.
+    #[must_use]
+    pub const fn is_same_boot(&self, other: &Self) -> bool {
+        self.boot_time != 0 && self.boot_time == other.boot_time
+    }
+}
+
 impl Default for LogfileHeader {
     /// A header whose time stamps are 100 ns units since 1601. A reader uses it if the header of a file is damaged.
     fn default() -> Self {

@@ -38,6 +38,14 @@ impl<K: Copy + Eq + Hash> Lives<K> {
         });
     }
 
+    /// Adds the names of another trace, whose time stamps are converted.
+    pub(super) fn absorb(&mut self, other: &Self, stamp: &dyn Fn(u64) -> u64) {
+        for (id, points) in &other.points {
+            let converted = points.iter().map(|(at, change, name)| (stamp(*at), *change, Arc::clone(name)));
+            self.points.entry(*id).or_default().extend(converted);
+        }
+    }
+
     pub(super) fn sort(&mut self) {
         for points in self.points.values_mut() {
             // A stable sort: events of one time stamp keep their order.

@@ -141,6 +141,21 @@ impl TraceNames {
         }
     }
 
+    /// Adds the names of another trace, whose time stamps are converted. Call [`sort`](Self::sort) afterwards.
+    pub(crate) fn absorb(&mut self, other: &Self, stamp: &dyn Fn(u64) -> u64) {
+        self.processes.absorb(&other.processes, stamp);
+        self.threads.absorb(&other.threads, stamp);
+        self.files.absorb(&other.files, stamp);
+        self.keys.absorb(&other.keys, stamp);
+        self.drives.extend_from_slice(&other.drives);
+        for (process, services) in &other.services {
+            self.services.entry(*process).or_default().extend(services.iter().cloned());
+        }
+        if self.computer.is_none() {
+            self.computer.clone_from(&other.computer);
+        }
+    }
+
     /// Returns the name, stored once.
     fn shared(&mut self, name: &str) -> Arc<str> {
         if let Some(known) = self.strings.get(name) {

@@ -24,6 +24,14 @@ impl Processes {
         });
     }
 
+    /// Adds the processes of another trace, whose time stamps are converted.
+    pub(super) fn absorb(&mut self, other: &Self, stamp: &dyn Fn(u64) -> u64) {
+        for (id, points) in &other.points {
+            let converted = points.iter().map(|(at, change, process)| (stamp(*at), *change, process.clone()));
+            self.points.entry(*id).or_default().extend(converted);
+        }
+    }
+
     /// Joins the events of each process to its life.
     pub(super) fn sort(&mut self) {
         self.lives.clear();

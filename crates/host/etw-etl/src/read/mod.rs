@@ -9,9 +9,10 @@
 
 mod decoder;
 mod decompress;
+mod described;
 mod entry;
 mod index;
-mod owners;
+pub(crate) mod owners;
 mod records;
 pub(crate) mod report;
 mod schemas;
@@ -37,9 +38,10 @@ use crate::images::Images;
 use crate::methods::Methods;
 use crate::names::TraceNames;
 use crate::time::{Clock, FileTime};
+pub use described::share;
 use entry::Entry;
 use index::{Collected, index};
-use owners::Threads;
+use owners::{RecentThreads, Threads};
 use records::Buffer;
 use report::{LossReason, Report};
 use source::{Found, Source};
@@ -119,7 +121,7 @@ pub struct Reader<R = File> {
     stacks: Stacks,
     schemas: Arc<TraceSchemas>,
     images: Arc<Images>,
-    threads: Threads,
+    threads: RecentThreads,
     names: Arc<TraceNames>,
     methods: Arc<Methods>,
     entries: Vec<Entry>,
@@ -228,7 +230,7 @@ impl<R: Read + Seek> Reader<R> {
             stacks,
             schemas: Arc::new(found.schemas),
             images: Arc::new(found.images),
-            threads: found.threads,
+            threads: RecentThreads::new(Arc::new(found.threads)),
             names: Arc::new(found.names),
             methods: Arc::new(found.methods),
             entries,
@@ -288,6 +290,13 @@ impl<R: Read + Seek> Reader<R> {
         Arc::clone(&self.methods)
     }
 
+    /// Returns the processes of the threads in the file. Complete as soon as the file is opened; [`refresh`](Self::refresh) adds
+    /// those of new buffers.
+    #[must_use]
+    pub fn threads(&self) -> Arc<Threads> {
+        Arc::clone(&self.threads.all)
+    }
+
     /// Looks for buffers that were appended to a growing file since it was opened or last refreshed. Returns the schemas that
     /// they contain, or `None` if there is no new buffer. Events of new buffers follow all earlier events, and are in time order
     /// among themselves.
@@ -310,7 +319,7 @@ impl<R: Read + Seek> Reader<R> {
         let mut found = Collected {
             keys: std::mem::take(&mut self.stacks.keys),
             images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),
-            threads: std::mem::take(&mut self.threads),
+            threads: Arc::unwrap_or_clone(std::mem::take(&mut self.threads.all)),
             names: Arc::unwrap_or_clone(std::mem::take(&mut self.names)),
             methods: Arc::unwrap_or_clone(std::mem::take(&mut self.methods)),
             ..Collected::default()
@@ -320,7 +329,7 @@ impl<R: Read + Seek> Reader<R> {
         let is_new = end != std::mem::replace(&mut self.end, end);
         self.stacks.keys = found.keys;
         self.images = Arc::new(found.images);
-        self.threads = found.threads;
+        self.threads = RecentThreads::new(Arc::new(found.threads));
         self.names = Arc::new(found.names);
         self.methods = Arc::new(found.methods);
         // New events may be earlier than the last one, and their stacks may be in buffers that were already read.

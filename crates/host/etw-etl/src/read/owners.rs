@@ -1,5 +1,7 @@
 //! The process and the thread of kernel events whose header has none: from the payload, and from the lives of the threads.
 
+use std::sync::Arc;
+
 use crate::event::Header;
 use crate::format::bytes::u32_at;
 use crate::format::record::Layout;
@@ -33,14 +35,17 @@ struct Life {
     until: u64,
 }
 
-/// The lives of the threads in a trace. A thread id is used again after the thread has ended.
-#[derive(Debug, Default)]
-pub(crate) struct Threads {
+/// The processes of the threads in a trace. A thread id is used again after the thread has ended. A [`Reader`](crate::Reader) has
+/// found them: `reader.threads()`.
+///
+/// ```
+/// assert_eq!(etw_etl::Threads::default().process(8, 1_000), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Threads {
     points: Vec<Point>,
     /// The earliest time stamp of the events that were left out.
     unknown_from: Option<u64>,
-    /// The lives that were looked up last.
-    recent: Vec<Option<Life>>,
 }
 
 impl Threads {
@@ -48,34 +53,37 @@ impl Threads {
     pub(crate) fn add(&mut self, event_type: u8, version: u16, stamp: u64, payload: &[u8]) {
         let (Some(first), Some(second)) = (u32_at(payload, 0), u32_at(payload, 4)) else { return };
         let (process, thread) = if version == 0 { (second, first) } else { (first, second) };
+        self.push(Point { thread, stamp, is_start: event_type == TYPE_START, process });
+    }
+
+    /// Adds the events of another trace, whose time stamps are converted.
+    pub(crate) fn absorb(&mut self, other: &Self, stamp: &dyn Fn(u64) -> u64) {
+        for point in &other.points {
+            self.push(Point { stamp: stamp(point.stamp), ..*point });
+        }
+        let other = other.unknown_from.map(stamp);
+        self.unknown_from = self.unknown_from.into_iter().chain(other).min();
+    }
+
+    fn push(&mut self, point: Point) {
         if self.points.len() >= MAX_POINTS {
-            self.unknown_from = Some(self.unknown_from.map_or(stamp, |from| from.min(stamp)));
+            self.unknown_from = Some(self.unknown_from.map_or(point.stamp, |from| from.min(point.stamp)));
             return;
         }
-        self.points.push(Point { thread, stamp, is_start: event_type == TYPE_START, process });
+        self.points.push(point);
     }
 
     /// Orders the events, so that they can be found.
     pub(crate) fn sort(&mut self) {
         self.points.sort_unstable();
-        self.recent = vec![None; RECENT];
+        self.points.dedup();
     }
 
-    /// Returns the process of a thread at a time. A thread that ended keeps its process until the id is used again, because it
-    /// still runs for a moment.
-    #[inline]
-    pub(crate) fn process(&mut self, thread: u32, stamp: u64) -> Option<u32> {
-        // Ids of threads are multiples of 4.
-        let place = usize::try_from(thread / 4).unwrap_or_default() % RECENT;
-        let known = self.recent.get(place).copied().flatten();
-        if let Some(life) = known.filter(|life| life.thread == thread && life.from <= stamp && stamp <= life.until) {
-            return life.process;
-        }
-        let life = self.life(thread, stamp);
-        if let Some(recent) = self.recent.get_mut(place) {
-            *recent = Some(life);
-        }
-        life.process
+    /// Returns the process of a thread at a time: a time stamp in the session's clock. A thread that ended keeps its process until
+    /// the id is used again, because it still runs for a moment.
+    #[must_use]
+    pub fn process(&self, thread: u32, stamp: u64) -> Option<u32> {
+        self.life(thread, stamp).process
     }
 
     fn life(&self, thread: u32, stamp: u64) -> Life {
@@ -91,6 +99,35 @@ impl Threads {
         let until = later.map(|point| point.stamp).into_iter().chain(self.unknown_from).min();
         let from = last.map_or(0, |point| point.stamp);
         Life { thread, process: point.map(|point| point.process), from, until: until.map_or(u64::MAX, |next| next - 1) }
+    }
+}
+
+/// The threads of a trace, and the lives that were looked up last.
+#[derive(Debug)]
+pub(crate) struct RecentThreads {
+    pub(crate) all: Arc<Threads>,
+    recent: Vec<Option<Life>>,
+}
+
+impl RecentThreads {
+    pub(crate) fn new(all: Arc<Threads>) -> Self {
+        Self { all, recent: vec![None; RECENT] }
+    }
+
+    /// Returns the process of a thread at a time.
+    #[inline]
+    fn process(&mut self, thread: u32, stamp: u64) -> Option<u32> {
+        // Ids of threads are multiples of 4.
+        let place = usize::try_from(thread / 4).unwrap_or_default() % RECENT;
+        let known = self.recent.get(place).copied().flatten();
+        if let Some(life) = known.filter(|life| life.thread == thread && life.from <= stamp && stamp <= life.until) {
+            return life.process;
+        }
+        let life = self.all.life(thread, stamp);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = Some(life);
+        }
+        life.process
     }
 }
 
@@ -139,7 +176,7 @@ pub(crate) fn thread_of(header: &Header, payload: &[u8]) -> Option<(u32, bool)> 
 impl Header {
     /// Sets the process and the thread of a kernel event that has none.
     #[inline]
-    pub(crate) fn find_owner(&mut self, payload: &[u8], threads: &mut Threads) {
+    pub(crate) fn find_owner(&mut self, payload: &[u8], threads: &mut RecentThreads) {
         let is_kernel = matches!(self.layout, Layout::System | Layout::Compact | Layout::PerfInfo);
         if !is_kernel || (self.process_id.is_some() && self.thread_id.is_some()) {
             return;
@@ -155,20 +192,22 @@ impl Header {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_POINTS, Threads};
+    use std::sync::Arc;
+
+    use super::{MAX_POINTS, RecentThreads, Threads};
 
     const START: u8 = 1;
     const END: u8 = 2;
     const DC_START: u8 = 3;
     const DC_END: u8 = 4;
 
-    fn threads(points: &[(u8, u64, u32, u32)]) -> Threads {
+    fn threads(points: &[(u8, u64, u32, u32)]) -> RecentThreads {
         let mut threads = Threads::default();
         for (event_type, stamp, process, thread) in points {
             threads.add(*event_type, 3, *stamp, &[process.to_le_bytes(), thread.to_le_bytes()].concat());
         }
         threads.sort();
-        threads
+        RecentThreads::new(Arc::new(threads))
     }
 
     #[test]

@@ -148,8 +148,9 @@ pub(crate) struct Trim {
     "An event is named if there is a schema for it, and whole if the schema describes every byte of its data.\n{EVERYWHERE}"
 ))]
 pub(crate) struct Stats {
-    /// An .etl file; - is standard input
-    pub(crate) file: PathBuf,
+    /// .etl files; the events of several files are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) schemas: SchemaFiles,
 }
@@ -162,8 +163,9 @@ pub(crate) struct Stats {
      etwctl top trace.etl --by disk --where 'process = MyService.exe'"
 ))]
 pub(crate) struct Top {
-    /// An .etl file; - is standard input
-    pub(crate) file: PathBuf,
+    /// .etl files; the events of several files are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// What to summarise
     #[arg(long, value_enum, default_value_t = Topic::Cpu)]
     pub(crate) by: Topic,
@@ -183,8 +185,9 @@ pub(crate) struct Top {
 #[derive(Debug, Args)]
 #[command(after_help = format!("The trace must have process events of the kernel. A process without a start was there before.\n{EVERYWHERE}"))]
 pub(crate) struct Processes {
-    /// An .etl file; - is standard input
-    pub(crate) file: PathBuf,
+    /// .etl files; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// `activities`.
@@ -257,8 +260,9 @@ pub(crate) struct Flame {
      etwctl profile trace.etl --format pprof --output trace.pb && pprof -http : trace.pb"
 ))]
 pub(crate) struct Profile {
-    /// An .etl file; - is standard input
-    pub(crate) file: PathBuf,
+    /// .etl files; the events of several files are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// The format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ProfileFormat,

@@ -1,7 +1,5 @@
 //! `processes`.
 
-use std::slice;
-
 use etw_etl::{Clock, Process};
 
 use crate::cli::Processes;
@@ -10,9 +8,9 @@ use crate::failure::Failure;
 use crate::input::{Progress, Schemas, Traces};
 use crate::output::{Json, Table};
 
-/// Lists the processes of a trace.
+/// Lists the processes of one or more traces. A process that several traces of a machine describe is listed once.
 pub(super) fn processes(context: &Context<'_>, line: &Processes) -> Result<(), Failure> {
-    let traces = Traces::open(slice::from_ref(&line.file), &Schemas::default(), Progress::new(false), false)?;
+    let traces = Traces::open(&line.files, &Schemas::default(), Progress::new(false), false)?;
     traces.done();
     let mut table = Table::new(&["pid", "name", "parent", "session", "start", "end", "services", "command_line"]);
     for (names, clock) in traces.names() {

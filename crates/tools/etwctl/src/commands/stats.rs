@@ -1,10 +1,10 @@
 //! `stats`.
 
 use std::collections::HashMap;
-use std::slice;
 use std::sync::Arc;
 
-use etw_etl::{Decoder, EventRef, FileTime, Identity};
+use etw_etl::format::logfile::LogfileHeader;
+use etw_etl::{Decoder, EventRef, FileTime, Identity, Report};
 use etw_manifest::Source;
 
 use super::schemas;
@@ -97,27 +97,45 @@ fn source(event: &EventRef<'_>, identity: &Identity, decoder: &mut Decoder) -> &
     }
 }
 
-/// Summarises a file: its session, its events, its losses.
+/// The value that all files have, or the different ones as an array.
+fn distinct(values: impl Iterator<Item = Json>) -> Json {
+    let mut found = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    match found.len() {
+        1 => found.swap_remove(0),
+        _ => Json::Array(found),
+    }
+}
+
+/// Summarises files: their sessions, their events, their losses.
 pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
-    let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(false), false)?;
+    let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
     let mut stats = Stats::default();
     while let Some((event, decoder)) = traces.next() {
         stats.add(&event, decoder);
     }
     traces.done();
-    let (Some(header), Some((_, report))) = (traces.header(), traces.reports().next()) else { return Ok(()) };
+    let header = |value: fn(&LogfileHeader) -> Json| distinct(traces.headers().map(|(header, _)| value(header)));
+    let sum = |number: fn(&Report) -> u64| Json::from(traces.reports().map(|(_, report)| number(report)).sum::<u64>());
     let time = |time: Option<FileTime>| Json::from(time.map(|time| time.to_string()));
     let share = |part: u64| {
         let tenths = u128::from(part) * 1000 / u128::from(stats.all.events.max(1));
         format!("{}.{}", tenths / 10, tenths % 10)
     };
-    let [major, minor, ..] = header.version;
+    let system = |header: &LogfileHeader| {
+        let [major, minor, ..] = header.version;
+        format!("{major}.{minor} build {}", header.provider_version).into()
+    };
     let members = vec![
-        ("session", header.logger_name.as_str().into()),
-        ("system", format!("{major}.{minor} build {}", header.provider_version).into()),
-        ("processors", header.processors.into()),
-        ("buffer_size", header.buffer_size.into()),
+        ("session", header(|header| header.logger_name.as_str().into())),
+        ("system", header(system)),
+        ("processors", header(|header| header.processors.into())),
+        ("buffer_size", header(|header| header.buffer_size.into())),
         ("first", time(stats.all.first)),
         ("last", time(stats.all.last)),
         ("events", stats.all.events.into()),
@@ -126,10 +144,10 @@ pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Fail
         ("whole", stats.all.whole.into()),
         ("whole_percent", share(stats.all.whole).into()),
         ("bytes", stats.all.bytes.into()),
-        ("buffers", report.buffers.into()),
-        ("events_lost", report.events_lost.into()),
-        ("buffers_lost", report.buffers_lost.into()),
-        ("unreadable_bytes", report.lost_bytes.into()),
+        ("buffers", sum(|report| report.buffers)),
+        ("events_lost", sum(|report| report.events_lost.into())),
+        ("buffers_lost", sum(|report| report.buffers_lost.into())),
+        ("unreadable_bytes", sum(|report| report.lost_bytes)),
     ];
     let mut table = Table::new(&["provider", "event", "schema", "events", "whole", "bytes", "rate", "first", "last"]);
     let mut rows: Vec<_> = stats.rows.into_iter().collect();

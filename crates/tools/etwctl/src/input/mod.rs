@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use command_line::{Inputs, note};
 use etw_etl::format::logfile::LogfileHeader;
-use etw_etl::{Clock, Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report, TraceNames};
+use etw_etl::{Clock, Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report, TraceNames, share};
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
 
@@ -58,11 +58,11 @@ pub(crate) struct Traces {
 impl Traces {
     /// Opens files; `-` is standard input. `grows` is for `--follow`. The schema of an event is looked up in its own trace, then
     /// in the other traces, then in `files`, then among the built-in classes of the kernel. The other traces are needed because
-    /// only the last of numbered files has the rundown with schemas.
+    /// only the last of numbered files has the rundown with schemas. Traces of one machine also share names, images and threads.
     pub(crate) fn open(paths: &[PathBuf], files: &Schemas, progress: Progress, grows: bool) -> Result<Self, Failure> {
         Inputs::new().files(paths).check_stdout()?;
         let options = ReaderOptions { memory: MEMORY / paths.len().max(1), grows };
-        let readers = paths
+        let mut readers = paths
             .iter()
             .map(|path| {
                 let (file, path) = open(path, &progress)?;
@@ -71,6 +71,8 @@ impl Traces {
                 Ok((path.clone(), Reader::build(Watched::new(file, progress.clone()), &path, options)?))
             })
             .collect::<Result<Vec<_>, Failure>>()?;
+        note_machines(&readers);
+        share(readers.iter_mut().map(|(_, reader)| reader));
         let schemas: Vec<_> = readers.iter().map(|(_, reader)| reader.schemas()).collect();
         for (schemas, (path, _)) in schemas.iter().zip(&readers) {
             let path = path.display();
@@ -115,16 +117,22 @@ impl Traces {
     /// The same with `None` for the event at the end. A caller that uses the event where it was returned saves two copies of it.
     #[inline]
     pub(crate) fn next_in_place(&mut self) -> Option<(Option<EventRef<'_>>, &mut Decoder)> {
-        let place = match self.all.as_mut_slice() {
-            [_] => 0,
+        let place = self.place()?;
+        let trace = self.all.get_mut(place)?;
+        Some((trace.reader.next_ref(), &mut trace.decoder))
+    }
+
+    /// The trace with the next event.
+    #[inline]
+    fn place(&mut self) -> Option<usize> {
+        match self.all.as_mut_slice() {
+            [_] => Some(0),
             traces => {
                 let times =
                     traces.iter_mut().enumerate().filter_map(|(place, trace)| Some((trace.reader.next_time()?, place)));
-                times.min()?.1
+                times.min().map(|(_, place)| place)
             }
-        };
-        let trace = self.all.get_mut(place)?;
-        Some((trace.reader.next_ref(), &mut trace.decoder))
+        }
     }
 
     /// The time of the next event.
@@ -156,14 +164,26 @@ impl Traces {
         self.all.iter().map(|trace| (trace.path.as_path(), trace.reader.report()))
     }
 
-    /// The names in each trace, and the clock of their time stamps.
+    /// The names that the traces of each machine share, and the clock of their time stamps.
     pub(crate) fn names(&self) -> impl Iterator<Item = (Arc<TraceNames>, Clock)> {
-        self.all.iter().map(|trace| (trace.reader.names(), *trace.reader.clock()))
+        let firsts = self.all.iter().enumerate().filter(|(place, trace)| {
+            let mut before = self.all.iter().take(*place);
+            !before.any(|other| other.reader.header().is_same_boot(trace.reader.header()))
+        });
+        firsts.map(|(_, trace)| (trace.reader.names(), *trace.reader.clock()))
     }
 
     /// The header and the clock of each trace.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&LogfileHeader, &Clock)> {
         self.all.iter().map(|trace| (trace.reader.header(), trace.reader.clock()))
+    }
+
+    /// The next event of all traces, the decoder for it, and the clock of its time stamp.
+    pub(crate) fn next_with_clock(&mut self) -> Option<(EventRef<'_>, &mut Decoder, Clock)> {
+        let place = self.place()?;
+        let trace = self.all.get_mut(place)?;
+        let clock = *trace.reader.clock();
+        trace.reader.next_ref().map(|event| (event, &mut trace.decoder, clock))
     }
 
     /// The header of the first trace.
@@ -203,6 +223,21 @@ impl Traces {
             (true, false) => Err(Failure::Lost(format!("the trace is incomplete: {}", lost.join("; ")))),
             (false, _) => Err(Failure::Damaged([damaged, lost].concat().join("; "))),
         }
+    }
+}
+
+/// Notes traces whose ids have another meaning than those of the first trace, if there are names that they could share.
+fn note_machines(readers: &[(PathBuf, Reader<Watched>)]) {
+    let Some(((first, one), others)) = readers.split_first() else { return };
+    if readers.iter().all(|(_, reader)| reader.names().is_empty()) {
+        return;
+    }
+    for (path, _) in others.iter().filter(|(_, other)| one.header().boot_time != other.header().boot_time) {
+        let (path, first) = (path.display(), first.display());
+        note(&format!(
+            "{path} has another boot time than {first}: they are of different machines, or of different starts of one, and share \
+             no names"
+        ));
     }
 }
 

@@ -25,6 +25,7 @@ mod recording;
 mod schemas;
 #[cfg(not(windows))]
 mod sessions;
+mod several;
 mod summaries;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -3,8 +3,6 @@
 mod firefox;
 mod pprof;
 
-use std::slice;
-
 use command_line::Content;
 use etw_etl::format::record::Layout;
 use etw_etl::{Decoder, EventRef, FileTime};
@@ -59,9 +57,9 @@ fn is_sample(event: &EventRef<'_>) -> bool {
 
 /// Writes a profile.
 pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), Failure> {
-    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).file(&line.file).and(&context.inputs))?;
+    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
     let files = schemas::files(&line.schemas)?;
-    let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(line.output.is_none()), false)?;
+    let mut traces = Traces::open(&line.files, &files, Progress::new(line.output.is_none()), false)?;
     let origin: FileTime = traces.next_time().unwrap_or_default();
     let mut selection = Selection::from_args(&line.selected).start(origin);
     let mut firefox = Firefox::new(&traces.title(), origin);

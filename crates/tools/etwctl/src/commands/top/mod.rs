@@ -5,8 +5,6 @@ mod io;
 mod network;
 mod tally;
 
-use std::slice;
-
 use etw_etl::format::record::Layout;
 use etw_etl::{Clock, Decoder, EventRef};
 
@@ -67,14 +65,13 @@ pub(super) fn top(context: &Context<'_>, line: &cli::Top) -> Result<(), Failure>
         return Err(Failure::Usage("--per is for --by cpu".to_owned()));
     }
     let files = schemas::files(&line.schemas)?;
-    let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(false), false)?;
-    let Some((_, clock)) = traces.names().next() else { return Ok(()) };
+    let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut analyzer, mut tally): (Box<dyn Analyzer>, Tally) = match line.by {
         Topic::Cpu => (Box::new(cpu::Cpu::new(line.per)), cpu::Cpu::tally(line.per)),
         topic => (Box::new(io::Operations::new(topic)), io::Operations::tally(topic)),
     };
-    while let Some((event, decoder)) = traces.next() {
+    while let Some((event, decoder, clock)) = traces.next_with_clock() {
         if selection.is_over(&event) {
             break;
         }

@@ -11,11 +11,15 @@ use super::scratch;
 /// The time stamp at the start of a trace. One unit is 100 ns.
 pub(crate) const START: u64 = 1_000_000;
 
+/// When a trace starts.
+const START_TIME: FileTime = FileTime(133_594_528_890_000_000);
 const BUFFER: u32 = 8192;
 
 /// The records of a trace, each with its processor and its time stamp.
 pub(crate) struct KernelTrace {
     clock: Clock,
+    /// When the machine started.
+    pub(crate) boot_time: FileTime,
     processors: u16,
     records: Vec<(u16, u64, Vec<u8>)>,
 }
@@ -23,13 +27,21 @@ pub(crate) struct KernelTrace {
 impl KernelTrace {
     /// A trace of this many processors, with a clock of 10 MHz.
     pub(crate) fn new(processors: u16) -> Self {
-        let clock = Clock {
-            kind: ClockKind::PerformanceCounter,
-            frequency: 10_000_000,
-            start: FileTime(133_594_528_890_000_000),
-            start_stamp: START,
-        };
-        Self { clock, processors, records: Vec::new() }
+        let clock =
+            Clock { kind: ClockKind::PerformanceCounter, frequency: 10_000_000, start: START_TIME, start_stamp: START };
+        Self { clock, boot_time: FileTime(START_TIME.0 - 10_000_000), processors, records: Vec::new() }
+    }
+
+    /// A trace of the same machine and time, whose time stamps are points in time.
+    pub(crate) fn of_system_time(processors: u16) -> Self {
+        let trace = Self::new(processors);
+        let clock = Clock { kind: ClockKind::SystemTime, start_stamp: START_TIME.0.unsigned_abs(), ..trace.clock };
+        Self { clock, ..trace }
+    }
+
+    /// The time stamp of an event this many units of 100 ns after the start.
+    pub(crate) fn at(&self, after: u64) -> u64 {
+        self.clock.start_stamp + after
     }
 
     /// Adds an event of a kernel class.
@@ -121,7 +133,7 @@ impl KernelTrace {
             clock: self.clock,
             buffer_size: BUFFER,
             processors: self.processors,
-            boot_time: FileTime(self.clock.start.0 - 1),
+            boot_time: self.boot_time,
             ..WriterOptions::default()
         };
         let mut writer = Writer::create(&path, options).unwrap();
