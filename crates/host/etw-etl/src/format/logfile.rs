@@ -14,10 +14,14 @@ pub const END_TIME_OFFSET: usize = 0x10;
 pub const MODE_SEQUENTIAL: u32 = 0x0000_0001;
 /// Mode: the oldest buffers are overwritten when the file is full.
 pub const MODE_CIRCULAR: u32 = 0x0000_0002;
+/// Mode: events are appended to an existing file.
+pub const MODE_APPEND: u32 = 0x0000_0004;
 /// Mode: logging continues in a new file when the current one is full.
 pub const MODE_NEWFILE: u32 = 0x0000_0008;
 /// Mode: the maximum size of the file was reserved when it was created.
 pub const MODE_PREALLOCATE: u32 = 0x0000_0020;
+/// Mode: the buffers stay in memory until they are written out on request.
+pub const MODE_BUFFERING: u32 = 0x0000_0400;
 /// Mode: the maximum size is in KiB.
 pub const MODE_USE_KBYTES: u32 = 0x0000_2000;
 /// Mode: buffers are compressed.

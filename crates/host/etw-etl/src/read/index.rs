@@ -7,6 +7,7 @@ use etw_manifest::tdh::TraceSchemas;
 use etw_types::Guid;
 
 use super::entry::{Entry, Targets};
+use super::inventory::Inventory;
 use super::owners::Threads;
 use super::records::{Buffer, Slot};
 use super::report::{LossReason, Report};
@@ -145,6 +146,7 @@ pub(crate) fn index<R: Read + Seek>(
     keep: usize,
 ) -> (Vec<Entry>, u64) {
     let mut entries = Vec::new();
+    let mut inventory = Inventory::default();
     let mut offset = from;
     while offset < source.length {
         let left = source.length - offset;
@@ -155,6 +157,7 @@ pub(crate) fn index<R: Read + Seek>(
             Ok(Found::Buffer(buffer, size, loss)) => {
                 report.buffers += 1;
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
+                inventory.add(offset, &buffer);
                 let stacks = collected.add(&buffer, source.length);
                 entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset, stacks }));
                 source.keep(offset, size, buffer, keep);
@@ -165,23 +168,29 @@ pub(crate) fn index<R: Read + Seek>(
             }
             Ok(Found::Packed(size, reason)) => {
                 report.buffers += 1;
+                inventory.add_packed(offset);
                 report.lose(offset, size.min(left), reason);
                 Some(offset.saturating_add(size))
             }
             Ok(Found::Unwritten) => {
                 let next = behind(offset, header);
-                report.unwritten_bytes += next.unwrap_or(source.length).min(source.length) - offset;
+                let bytes = next.unwrap_or(source.length).min(source.length) - offset;
+                report.unwritten_bytes += bytes;
+                inventory.add_zeros(offset, bytes);
                 next
             }
             Ok(Found::Bad) => {
                 let next = behind(offset, header);
                 let reason = if left < HEADER { LossReason::Truncated } else { LossReason::BadBufferHeader };
-                report.lose(offset, next.unwrap_or(source.length).min(source.length) - offset, reason);
+                let bytes = next.unwrap_or(source.length).min(source.length) - offset;
+                inventory.add_unreadable(bytes, header);
+                report.lose(offset, bytes, reason);
                 next
             }
             Err(error) => {
                 let next = behind(offset, header);
                 let bytes = next.unwrap_or(source.length).min(source.length) - offset;
+                inventory.add_unreadable(bytes, header);
                 report.lose(offset, bytes, LossReason::Unreadable(error.to_string()));
                 next
             }
@@ -191,6 +200,10 @@ pub(crate) fn index<R: Read + Seek>(
             break;
         };
         offset = next;
+    }
+    // A file that is still being written has no final counts, and neither has a part of a file.
+    if !grows && from == 0 {
+        inventory.check(header, report);
     }
     entries.sort_unstable();
     collected.keys.sort();

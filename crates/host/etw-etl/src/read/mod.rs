@@ -12,6 +12,7 @@ mod decompress;
 mod described;
 mod entry;
 mod index;
+mod inventory;
 pub(crate) mod owners;
 mod records;
 pub(crate) mod report;

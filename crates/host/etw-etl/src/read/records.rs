@@ -19,6 +19,10 @@ pub(crate) struct Buffer {
     pub(crate) cpu: u16,
     /// The id of the session that wrote the buffer. A merged file has buffers of several sessions.
     pub(crate) session: u16,
+    /// The number that the session gave the buffer.
+    pub(crate) number: u64,
+    /// The time stamp at which the buffer was written out.
+    pub(crate) flushed: u64,
     bytes: Vec<u8>,
     pub(crate) slots: Vec<Slot>,
     /// Offset of the first bytes that are not a record.
@@ -41,7 +45,16 @@ impl Buffer {
         if !is_sorted {
             slots.sort_by_key(|slot| slot.stamp);
         }
-        Self { cpu: header.cpu(), session: header.logger_id, bytes, slots, bad, was_compressed: false }
+        Self {
+            cpu: header.cpu(),
+            session: header.logger_id,
+            number: header.sequence,
+            flushed: header.timestamp,
+            bytes,
+            slots,
+            bad,
+            was_compressed: false,
+        }
     }
 
     /// Returns the memory of a buffer that is no longer needed.

@@ -5,6 +5,9 @@ use std::fmt;
 /// Maximum number of losses that are listed; further ones are only counted.
 const MAX_LOSSES: usize = 1000;
 
+/// Maximum number of losses about buffers in a line.
+const MAX_NAMED: usize = 4;
+
 /// Why bytes of a file were not read as events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -23,6 +26,51 @@ pub enum LossReason {
     UnknownCompression(u16),
     /// The operating system reported a read error.
     Unreadable(String),
+    /// There are zeros where the file should have a buffer.
+    Zeros,
+    /// The file has fewer buffers than its header says.
+    MissingBuffers {
+        /// How many are missing.
+        missing: u64,
+        /// How many were written.
+        written: u64,
+        /// The numbers of the first missing ones, if the numbers of the others tell.
+        numbers: Vec<u64>,
+    },
+    /// The file has more buffers than its header says.
+    SurplusBuffers {
+        /// How many more.
+        surplus: u64,
+        /// How many were written.
+        written: u64,
+    },
+    /// A buffer is in the file more than once. Its events are, too.
+    RepeatedBuffer {
+        /// The number of the buffer.
+        number: u64,
+    },
+    /// The number of a buffer is larger than that of any buffer of the file can be.
+    UnexpectedBuffer {
+        /// The number of the buffer.
+        number: u64,
+        /// How many were written.
+        written: u64,
+    },
+}
+
+impl LossReason {
+    /// Whether it concerns the buffers of the file as a whole, not bytes that cannot be read.
+    const fn is_about_buffers(&self) -> bool {
+        matches!(
+            self,
+            Self::NoLogfileHeader
+                | Self::Zeros
+                | Self::MissingBuffers { .. }
+                | Self::SurplusBuffers { .. }
+                | Self::RepeatedBuffer { .. }
+                | Self::UnexpectedBuffer { .. }
+        )
+    }
 }
 
 impl fmt::Display for LossReason {
@@ -35,6 +83,25 @@ impl fmt::Display for LossReason {
             Self::BadCompression => f.write_str("a compressed buffer does not unpack"),
             Self::UnknownCompression(format) => write!(f, "unknown compression format {format}"),
             Self::Unreadable(reason) => write!(f, "cannot be read: {reason}"),
+            Self::Zeros => f.write_str("zeros instead of a buffer"),
+            Self::MissingBuffers { missing, written, numbers } => {
+                write!(f, "{missing} of {written} buffers {} missing", if *missing == 1 { "is" } else { "are" })?;
+                let Some((first, others)) = numbers.split_first() else { return Ok(()) };
+                write!(f, ": {} {first}", if others.is_empty() { "number" } else { "numbers" })?;
+                others.iter().try_for_each(|number| write!(f, ", {number}"))?;
+                let named = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
+                if *missing > named { f.write_str(", …") } else { Ok(()) }
+            }
+            Self::SurplusBuffers { surplus: 1, written } => {
+                write!(f, "1 buffer more than the {written} that were written")
+            }
+            Self::SurplusBuffers { surplus, written } => {
+                write!(f, "{surplus} buffers more than the {written} that were written")
+            }
+            Self::RepeatedBuffer { number } => write!(f, "buffer {number} is in the file again"),
+            Self::UnexpectedBuffer { number, written } => {
+                write!(f, "buffer {number} does not belong to the {written} buffers of the file")
+            }
         }
     }
 }
@@ -52,7 +119,10 @@ pub struct Loss {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes at offset {:#x}: {}", self.bytes, self.offset, self.reason)
+        if self.reason.is_about_buffers() && self.bytes == 0 {
+            return self.reason.fmt(f);
+        }
+        write!(f, "lost {} bytes at offset {:#x}: {}", self.bytes, self.offset, self.reason)
     }
 }
 
@@ -82,6 +152,8 @@ pub struct Report {
     pub more_losses: u64,
     /// Total number of bytes that could not be read.
     pub lost_bytes: u64,
+    /// Whether the session did not close the file: it was still recording, or it was killed. The last events may not be in the file.
+    pub is_unclosed: bool,
 }
 
 impl Report {
@@ -97,6 +169,28 @@ impl Report {
         self.events_lost != 0 || self.buffers_lost != 0
     }
 
+    /// Describes in one line what the file does not have and what it should not have, or returns `None` if there are no losses.
+    #[must_use]
+    pub fn damage(&self) -> Option<String> {
+        let (about_buffers, of_bytes): (Vec<&Loss>, Vec<&Loss>) =
+            self.losses.iter().partition(|loss| loss.reason.is_about_buffers());
+        let places = u64::try_from(of_bytes.len()).unwrap_or(u64::MAX).saturating_add(self.more_losses);
+        let mut parts = Vec::new();
+        if places > 0 {
+            let noun = if places == 1 { "place" } else { "places" };
+            parts.push(format!("{} bytes in {places} {noun} could not be read", self.lost_bytes));
+        }
+        parts.extend(about_buffers.iter().take(MAX_NAMED).map(|loss| match loss.bytes {
+            0 => loss.reason.to_string(),
+            bytes => format!("{} ({bytes} bytes at offset {:#x})", loss.reason, loss.offset),
+        }));
+        let others = about_buffers.len().saturating_sub(MAX_NAMED);
+        if others > 0 {
+            parts.push(format!("{others} more of the kind"));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     pub(crate) fn lose(&mut self, offset: u64, bytes: u64, reason: LossReason) {
         self.lost_bytes = self.lost_bytes.saturating_add(bytes);
         if self.losses.len() < MAX_LOSSES {
@@ -110,6 +204,9 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} events in {} buffers", self.events, self.buffers)?;
+        if self.is_unclosed {
+            f.write_str("; not closed by its recorder")?;
+        }
         if self.has_session_losses() {
             write!(f, "; the session lost {} events and {} buffers", self.events_lost, self.buffers_lost)?;
         }
@@ -123,7 +220,7 @@ impl fmt::Display for Report {
         if self.stacks_undefined != 0 {
             write!(f, "; {} references to call stacks have no definition", self.stacks_undefined)?;
         }
-        self.losses.iter().try_for_each(|loss| write!(f, "\nlost {loss}"))?;
+        self.losses.iter().try_for_each(|loss| write!(f, "\n{loss}"))?;
         if self.more_losses != 0 {
             write!(f, "\nand {} more such places", self.more_losses)?;
         }

@@ -28,6 +28,8 @@ pub(super) struct TraceFile {
     /// Length of the part that has been written successfully.
     pub(super) length: u64,
     last: Option<u64>,
+    /// Whether the header on disk has the time of the end. Readers see by it that nothing follows.
+    is_closed: bool,
     /// Length on disk.
     reserved: u64,
 }
@@ -46,7 +48,7 @@ impl TraceFile {
             timestamp: options.clock.start_stamp,
             ..SystemHeader::default()
         };
-        let record = record(&prefix, &header).ok_or(NAMES_TOO_LONG)?;
+        let record = record(&prefix, &LogfileHeader { end_time: 0, ..header.clone() }).ok_or(NAMES_TOO_LONG)?;
         let mut first = Buffer::new(options.buffer_size, 0);
         let mut extension =
             SystemHeader { size: EXTENSION_SIZE, hook_id: HOOK_EXTENSION, ..prefix }.to_bytes().to_vec();
@@ -63,7 +65,7 @@ impl TraceFile {
             return Err(Error::io("write", &path)(error));
         }
         let length = u64::from(options.buffer_size);
-        let mut file = Self { storage, path, header, prefix, length, last: None, reserved: length };
+        let mut file = Self { storage, path, header, prefix, length, last: None, is_closed: false, reserved: length };
         if let Some(most) = options.mode.max_bytes().filter(|_| options.preallocate) {
             file.reserve(most, options.buffer_size)?;
         }
@@ -80,7 +82,7 @@ impl TraceFile {
         options: &WriterOptions,
     ) -> Result<Self, Error> {
         header.buffers_written = u32::try_from(length / u64::from(options.buffer_size)).unwrap_or(u32::MAX);
-        let mut file = Self { storage, path, header, prefix, length, last: None, reserved: length };
+        let mut file = Self { storage, path, header, prefix, length, last: None, is_closed: false, reserved: length };
         if let Some(most) = options.mode.max_bytes().filter(|_| options.preallocate) {
             file.reserve(most, options.buffer_size)?;
         }
@@ -127,6 +129,7 @@ impl TraceFile {
         if let Some(end_time) = end_time {
             self.header.end_time = end_time.0;
         }
+        self.is_closed = true;
         self.write_header()?;
         if let Some(last) = self.last {
             let flags = FLAG_PROCESSOR_INDEX | FLAG_FLUSH_MARKER;
@@ -141,7 +144,9 @@ impl TraceFile {
 
     /// Writes the first record again, with the current counts.
     pub(super) fn write_header(&mut self) -> Result<(), Error> {
-        let record = record(&self.prefix, &self.header).ok_or(NAMES_TOO_LONG)?;
+        let end_time = if self.is_closed { self.header.end_time } else { 0 };
+        let header = LogfileHeader { end_time, ..self.header.clone() };
+        let record = record(&self.prefix, &header).ok_or(NAMES_TOO_LONG)?;
         let offset = u64::try_from(buffer::SIZE).unwrap_or_default();
         self.storage.write_at(offset, &record).map_err(Error::io("write", &self.path))
     }

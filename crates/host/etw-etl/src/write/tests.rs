@@ -277,7 +277,7 @@ fn a_header_has_the_mode_and_the_largest_size_of_its_file() {
         let options = WriterOptions { preallocate, mode_bits: 0x100, processors: 0, ..options(mode) };
         let header = header_of(&options, "a%d");
         let start = options.clock.start.0;
-        assert_eq!((header.processors, header.end_time, header.start_time), (1, start, start));
+        assert_eq!((header.processors, header.end_time, header.start_time), (1, 0, start), "the file is not closed");
         assert_eq!((header.boot_time, header.provider_version, header.cpu_mhz), (options.boot_time.0, 26_100, 1000));
         (header.log_file_mode, header.maximum_file_size)
     };

@@ -169,5 +169,5 @@ fn a_small_file_that_promises_much_costs_little() {
     }
     let reader = Reader::new(Cursor::new(&bytes), ReaderOptions::default()).unwrap();
     assert_eq!(reader.report().losses.len(), 1000);
-    assert_eq!(reader.report().more_losses, 1000);
+    assert_eq!(reader.report().more_losses, 1000 + 1, "the buffers, and that there are more than were written");
 }

@@ -7,6 +7,7 @@ mod genuine;
 mod growing;
 mod hostile;
 mod interfaces;
+mod inventory;
 mod kernel_stacks;
 mod killed;
 mod layouts;

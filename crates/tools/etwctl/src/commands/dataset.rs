@@ -149,6 +149,7 @@ fn one(
     while let Some((Some(event), decoder)) = &mut traces.next_in_place() {
         addition.event(event, decoder).map_err(unwritten)?;
     }
-    let (events, left_out) = addition.finish().map_err(unwritten)?;
-    Ok(Added::Written(events, left_out, traces.check().map_err(text)))
+    let is_whole = traces.check().map_err(text);
+    let (events, left_out) = addition.finish(is_whole.as_ref().err().map(String::as_str)).map_err(unwritten)?;
+    Ok(Added::Written(events, left_out, is_whole))
 }

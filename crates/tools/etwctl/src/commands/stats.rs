@@ -111,6 +111,16 @@ fn distinct(values: impl Iterator<Item = Json>) -> Json {
     }
 }
 
+/// What the files do not have and what they should not have, or null.
+fn damage(traces: &Traces) -> Json {
+    let damaged = traces.reports().filter_map(|(path, report)| Some((path, report.damage()?)));
+    let texts: Vec<String> = match traces.reports().count() {
+        1 => damaged.map(|(_, damage)| damage).collect(),
+        _ => damaged.map(|(path, damage)| format!("{}: {damage}", path.display())).collect(),
+    };
+    if texts.is_empty() { Json::Null } else { texts.join("; ").into() }
+}
+
 /// Summarises files: their sessions, their events, their losses.
 pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
@@ -148,6 +158,8 @@ pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Fail
         ("events_lost", sum(|report| report.events_lost.into())),
         ("buffers_lost", sum(|report| report.buffers_lost.into())),
         ("unreadable_bytes", sum(|report| report.lost_bytes)),
+        ("damage", damage(&traces)),
+        ("closed", traces.reports().all(|(_, report)| !report.is_unclosed).into()),
     ];
     let mut table = Table::new(&["provider", "event", "schema", "events", "whole", "bytes", "rate", "first", "last"]);
     let mut rows: Vec<_> = stats.rows.into_iter().collect();

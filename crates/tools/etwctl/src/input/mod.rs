@@ -196,11 +196,14 @@ impl Traces {
         self.progress.finish();
     }
 
-    /// Notes call stacks that the traces refer to but do not define. Fails if a part of the traces could not be read, or if a session lost events when it wrote them.
+    /// Notes call stacks that the traces refer to but do not define, and files that were not closed. Fails if a part of the traces could not be read, or if a session lost events when it wrote them.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         for (path, report) in self.reports().filter(|(_, report)| report.stacks_undefined > 0) {
             let references = counted(report.stacks_undefined, "reference");
             note(&format!("{}: {references} to call stacks without a definition; they are left out", path.display()));
+        }
+        for (path, _) in self.reports().filter(|(_, report)| report.is_unclosed) {
+            note(&format!("{}: not closed by its recorder; its last events may be missing", path.display()));
         }
         let lossy = self.reports().filter(|(_, report)| report.has_session_losses());
         let lost: Vec<String> = lossy
@@ -212,11 +215,7 @@ impl Traces {
             .collect();
         let damaged: Vec<String> = self
             .reports()
-            .filter(|(_, report)| !report.is_whole())
-            .map(|(path, report)| {
-                let places = u64::try_from(report.losses.len()).unwrap_or(u64::MAX).saturating_add(report.more_losses);
-                format!("{}: {} bytes in {places} places could not be read", path.display(), report.lost_bytes)
-            })
+            .filter_map(|(path, report)| Some(format!("{}: {}", path.display(), report.damage()?)))
             .collect();
         match (damaged.is_empty(), lost.is_empty()) {
             (true, true) => Ok(()),

@@ -120,12 +120,12 @@ impl Addition {
         if self.folder.flat(event, decoder)? { Ok(()) } else { self.folder.event(event, &decoder.decode(event)) }
     }
 
-    /// Completes the trace. Returns the number of its events, and of those that were left out.
-    pub(crate) fn finish(self) -> io::Result<(u64, u64)> {
+    /// Completes the trace. `incomplete` says what is missing in it. Returns the number of its events, and of those that were left out.
+    pub(crate) fn finish(self, incomplete: Option<&str>) -> io::Result<(u64, u64)> {
         let (summary, files) = self.folder.finish()?;
         let entry = json!({
             "schema_version": 1, "trace": self.id, "source": self.source, "machine": self.machine, "events": summary.events,
-            "left_out": summary.left_out, "files": files,
+            "left_out": summary.left_out, "incomplete": incomplete, "files": files,
         });
         // The entry appears with its whole content.
         let list = self.dir.join(TRACES);

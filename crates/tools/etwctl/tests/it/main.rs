@@ -6,6 +6,8 @@ mod collector;
 mod command_line;
 mod common;
 mod comparing;
+#[cfg(feature = "parquet")]
+mod damaged;
 #[cfg(not(windows))]
 mod doctor;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -176,11 +176,21 @@ fn session(header: &LogfileHeader, report: &Report, checks: &mut Checks) {
     } else {
         checks.add("session", Good, finding);
     }
-    let (events, buffers, bytes) = (report.events_lost, report.buffers_lost, report.lost_bytes);
-    if events == 0 && buffers == 0 && bytes == 0 {
+    let damage = report.damage();
+    if !report.has_session_losses() && damage.is_none() {
         checks.add("losses", Good, "nothing was lost");
-    } else {
-        let finding = format!("the session lost {events} events and {buffers} buffers; {bytes} bytes cannot be read");
+    }
+    if report.has_session_losses() {
+        let events = counted(report.events_lost.into(), "event");
+        let buffers = counted(report.buffers_lost.into(), "buffer");
+        let finding = format!("the session lost {events} and {buffers}");
         checks.advise("losses", Possible, finding, "use more or larger buffers, or fewer keywords");
+    }
+    if let Some(damage) = damage {
+        checks.advise("losses", Possible, damage, "copy the file again, after its session has stopped");
+    }
+    if report.is_unclosed {
+        let advice = "stop the session, which writes its last buffers, and copy the file then";
+        checks.advise("file", Possible, "not closed by its recorder; its last events may be missing", advice);
     }
 }
