@@ -2,8 +2,10 @@
 //! driver, each with the page that it comes from.
 
 use crate::common::c::build;
+use crate::common::c::plain;
 use crate::kernel::{every_step_of, steps_succeed};
-use nt_host::{Builder, NtHost, Rule};
+use etw_types::NtStatus;
+use nt_host::{Builder, Matrix, NtHost, Rule};
 
 /// The steps of `wdm_documented`, in order.
 const STEPS: [&str; 1] = ["activity ids"];
@@ -34,4 +36,49 @@ fn the_irql_limit_of_a_routine_can_depend_on_its_arguments() {
     assert_eq!(finding.detail, "called at IRQL 2 with these arguments, allowed up to 1");
     assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(1));
     assert_eq!(report.findings().len(), 1, "{:#?}", report.findings());
+}
+
+/// What an allocation of `wdm_raise` did: it returned memory or NULL, or raised `STATUS_INSUFFICIENT_RESOURCES`.
+const MEMORY: u32 = 1;
+const NULL: u32 = 0;
+const RAISED: u32 = 0xC000_009A;
+
+/// Makes all allocations of `wdm_raise`, of which the calls of one routine fail.
+fn allocations(fails: Option<&str>) -> Vec<u32> {
+    let builder = plain("wdm_raise");
+    let status = NtStatus::InsufficientResources;
+    let builder = fails
+        .into_iter()
+        .fold(builder, |builder, routine| builder.fail_call(routine, status, 1).fail_call(routine, status, 2));
+    let host = builder.start().expect("DriverEntry");
+    let reply = host.add_device().expect("a device").ioctl(0x0022_2000, &[], 64).expect("a reply");
+    host.unload().expect("unload").assert_clean();
+    reply.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes"))).collect()
+}
+
+/// The pages of the routines: quota allocations raise an exception unless `POOL_QUOTA_FAIL_INSTEAD_OF_RAISE` is set, others
+/// return NULL unless `POOL_RAISE_IF_ALLOCATION_FAILURE` or `POOL_FLAG_RAISE_ON_FAILURE` is set.
+#[test]
+fn an_allocation_that_fails_raises_an_exception_or_returns_null_as_its_flags_say() {
+    assert_eq!(allocations(None), [MEMORY; 8]);
+    let routines =
+        ["ExAllocatePoolWithQuotaTag", "ExAllocatePoolWithTag", "ExAllocatePool2", "ExAllocateFromLookasideListEx"];
+    for (index, routine) in routines.into_iter().enumerate() {
+        let mut expected = [MEMORY; 8];
+        expected[2 * index] = RAISED;
+        expected[2 * index + 1] = NULL;
+        assert_eq!(allocations(Some(routine)), expected, "{routine}");
+    }
+}
+
+#[test]
+fn a_driver_that_handles_the_exceptions_of_its_allocations_survives_every_failure() {
+    let drive = |host: &NtHost| {
+        host.load()?;
+        host.add_device()?.ioctl(0x0022_2000, &[], 64)?;
+        host.unload().map(drop)
+    };
+    let survey = Matrix::new(plain("wdm_raise")).run(drive).expect("a driver without failures");
+    survey.assert_clean();
+    assert!(survey.failures >= 8, "{survey}");
 }

@@ -27,6 +27,7 @@ mod site;
 pub(crate) mod system_calls;
 
 pub(crate) use area::Exception;
+pub(crate) use raise::raise_status;
 pub(crate) use site::FaultSite;
 
 use fault::Trap;

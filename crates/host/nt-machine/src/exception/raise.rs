@@ -147,7 +147,8 @@ fn raise(
     verify::stop(rule, Some(call.name()), call.from, format_args!("exception {:#010X} is not handled", code.as_int()))
 }
 
-fn raise_status(call: &Call, status: NtStatus) -> Result<(), Fault> {
+/// Raises an exception with a status at a call.
+pub(crate) fn raise_status(call: &Call, status: NtStatus) -> Result<(), Fault> {
     raise(call, status, false, None)
 }
 

@@ -34,9 +34,9 @@ use crate::cpu::thread::{self, Site};
 use crate::exception::{self, Hooks, fault};
 use crate::image;
 use crate::layout::DEVICE_OBJECT;
-use crate::memory::{Code, Fault, GuestPtr};
+use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
 use crate::part::{Part, lock_from_handler};
-use crate::routine::{Call, Routine};
+use crate::routine::{Call, NO_RESOURCES, Routine};
 use crate::sorted::SortedSet;
 use crate::verify::locks::LockKind;
 use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
@@ -270,6 +270,10 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
         },
     };
     routine.note_failure(&call, value);
+    if routine.raises_for(&call, value) {
+        // The call itself, and not the number that stands for it: the exception has its address.
+        exception::raise_status(&Call::new(entry.name, slots, from), NO_RESOURCES).or_stop();
+    }
     if verify::is_stopped() {
         verify::park();
     }

@@ -156,9 +156,9 @@ pub fn can_fail(name: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Support, all, all_routines, support};
+    use super::{Support, all, all_routines, can_fail, support};
     use crate::Os;
-    use crate::routine::{Fails, Routine};
+    use crate::routine::{Fails, Kind, Routine};
     use crate::wdf;
 
     #[test]
@@ -195,6 +195,28 @@ mod tests {
         let removes = |name: &str| verbs.iter().any(|verb| name.replace("Cancelable", "").contains(verb));
         let wrong: Vec<&str> = can_fail.iter().map(|routine| routine.name).filter(|name| removes(name)).collect();
         assert_eq!(wrong, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_routine_fails_only_with_a_value_of_the_type_that_it_returns() {
+        let framework = wdf::functions().filter_map(|entry| entry.routine);
+        for routine in all().chain(framework) {
+            let result = routine.signature.result;
+            let is_possible = match routine.fails {
+                Fails::Never => true,
+                Fails::Status(_) => matches!(result, Kind::Status | Kind::Unsigned(4) | Kind::Signed(4)),
+                Fails::Zero => result != Kind::Void && result != Kind::Status,
+            };
+            assert!(is_possible, "{} returns {result} and fails with {:?}", routine.name, routine.fails);
+        }
+    }
+
+    /// Their pages: one always returns `STATUS_SUCCESS`, the other has no result.
+    #[test]
+    fn routines_that_cannot_fail_are_never_made_to_fail() {
+        for name in ["ExInitializeResourceLite", "ExInitializeWorkItem"] {
+            assert!(!can_fail(name), "{name}");
+        }
     }
 
     #[test]

@@ -18,7 +18,8 @@
 /// The first attribute has the highest IRQL, followed by methods of [`Routine`](super::Routine), as in `keeps` or
 /// `fails(NO_RESOURCES)`. Attributes with an expression of the parameters may follow, in this order: `#[limit(irql)]`, the
 /// highest IRQL for a call with these arguments, if it is lower for some; `#[undoes(condition)]`, whether this call undoes
-/// an earlier one; and `#[on_failure(note)]`, evaluated when the call has failed.
+/// an earlier one; `#[raises(condition)]`, whether this call raises an exception where it would return NULL; and
+/// `#[on_failure(note)]`, evaluated when the call has failed.
 macro_rules! routines {
     ($($declarations:tt)*) => { $crate::routine::declare! { 0; $($declarations)* } };
 }
@@ -54,6 +55,7 @@ macro_rules! declare {
             #[irql($irql:expr) $(, $property:ident $(($value:expr))?)*]
             $(#[limit($limit:expr)])?
             $(#[undoes($undoes:expr)])?
+            $(#[raises($raises:expr)])?
             $(#[on_failure($note:expr)])?
             fn $name:ident($(&$call:ident $(,)?)? $($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block
         )*
@@ -91,6 +93,7 @@ macro_rules! declare {
                 $(.$property($($value)?))*
                 .limited($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $limit)?))
                 .undoes($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $undoes)?))
+                .raises($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $raises)?))
                 .on_failure($crate::routine::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $note)?))
             ),*
         ];

@@ -62,6 +62,8 @@ pub(crate) struct Routine {
     /// Whether a call undoes an earlier one. Failures are not injected into such calls: a driver cannot do more than
     /// make the call, and what stays would look like its leak.
     undoes: Option<fn(&Call) -> bool>,
+    /// Whether a call raises [`NO_RESOURCES`] in place of returning NULL.
+    raises: Option<fn(&Call) -> bool>,
     /// It always returns the same value and has no state.
     pub(crate) fixed: bool,
     /// It creates something that the driver may leak, so the calls that lead to it are recorded.
@@ -91,6 +93,7 @@ impl Routine {
             limit: None,
             fails: Fails::Never,
             undoes: None,
+            raises: None,
             fixed: false,
             keeps: false,
             leavable: false,
@@ -128,6 +131,16 @@ impl Routine {
     /// Returns whether a call can be made to fail.
     pub(crate) fn can_fail(&self, call: &Call) -> bool {
         self.fails != Fails::Never && !self.undoes.is_some_and(|undoes| undoes(call))
+    }
+
+    /// The calls of the routine for which this returns `true` raise an exception in place of returning NULL.
+    pub(crate) const fn raises(self, raises: Option<fn(&Call) -> bool>) -> Self {
+        Self { raises, ..self }
+    }
+
+    /// Returns whether a call that returns this value raises an exception instead.
+    pub(crate) fn raises_for(&self, call: &Call, value: u64) -> bool {
+        value == 0 && self.raises.is_some_and(|raises| raises(call))
     }
 
     /// Another module than the kernel exports the routine.

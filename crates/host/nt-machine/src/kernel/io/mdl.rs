@@ -17,6 +17,7 @@ const LOCKED: u16 = 2;
 const NON_PAGED: u16 = 4;
 const PARTIAL: u16 = 0x10;
 /// `MdlMappingNoExecute`, a flag of the priority of a mapping.
+const USER_MODE: i8 = 1;
 const MAPPING_NO_EXECUTE: u32 = 0x4000_0000;
 
 /// The maximum number of lists of one IRP.
@@ -73,9 +74,10 @@ routines! { pub(super) ROUTINES;
 
     /// The priority has flags.
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(_mode == USER_MODE)]
     fn MmMapLockedPagesSpecifyCache(
         list: GuestPtr<MDL>,
-        _mode: Ignored<i8>,
+        _mode: i8,
         _cache: Ignored<i32>,
         _address: Ignored<GuestPtr<Opaque>>,
         _bug_check: Ignored<u32>,

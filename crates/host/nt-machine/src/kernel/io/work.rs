@@ -9,7 +9,7 @@ use crate::kernel::sync::scheduler::Jobs;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_WORKITEM, WORK_QUEUE_ITEM};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, PASSIVE, routines};
+use crate::routine::{ANY, DISPATCH, Ignored, PASSIVE, routines};
 use crate::verify::{self, Rule};
 
 const SIZE: u64 = size_of::<IO_WORKITEM>() as u64;
@@ -74,7 +74,7 @@ routines! { pub(super) ROUTINES;
         Ok(())
     }
 
-    #[irql(ANY), fails(NO_RESOURCES)]
+    #[irql(ANY)]
     fn ExInitializeWorkItem(
         item: GuestPtr<WORK_QUEUE_ITEM>,
         routine: GuestPtr<Code>,

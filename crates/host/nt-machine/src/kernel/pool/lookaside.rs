@@ -7,6 +7,7 @@
 
 use super::free as free_pool;
 use super::kind::Kind;
+use super::routines::{QUOTA_FAIL_INSTEAD_OF_RAISE, RAISE_IF_ALLOCATION_FAILURE};
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::GENERAL_LOOKASIDE;
@@ -16,6 +17,9 @@ use crate::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, done, 
 /// `NonPagedPool`, `PagedPool`.
 const NON_PAGED: u32 = 0;
 const PAGED: u32 = 1;
+/// `EX_LOOKASIDE_LIST_EX_FLAGS_…`.
+const RAISE_ON_FAIL: u32 = 1;
+const FAIL_NO_RAISE: u32 = 2;
 /// The initial and the maximum number of entries that a list keeps.
 const DEPTH: u16 = 4;
 const MOST: u16 = 256;
@@ -60,12 +64,18 @@ routines! { pub(super) ROUTINES;
         allocate: Option<GuestPtr<Code>>,
         free: Option<GuestPtr<Code>>,
         kind: i32,
-        _flags: Ignored<u32>,
+        flags: u32,
         size: u64,
         tag: u32,
         _depth: Ignored<u16>,
     ) -> Outcome {
-        done(initialize(call, list, [allocate, free], kind.cast_unsigned(), size, tag)?)
+        // The page of `LOOKASIDE_LIST_EX`'s allocate routine says how the flags change its pool type.
+        let more = match flags {
+            RAISE_ON_FAIL => RAISE_IF_ALLOCATION_FAILURE,
+            FAIL_NO_RAISE => QUOTA_FAIL_INSTEAD_OF_RAISE,
+            _ => 0,
+        };
+        done(initialize(call, list, [allocate, free], (kind | more).cast_unsigned(), size, tag)?)
     }
 
     #[irql(DISPATCH)]
@@ -87,16 +97,19 @@ routines! { pub(super) ROUTINES;
     fn ExFlushLookasideListEx(_list: Ignored<GuestPtr<GENERAL_LOOKASIDE>>) {}
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(raises(list))]
     fn ExAllocateFromNPagedLookasideList(&call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
         allocate_entry(call, list)
     }
 
     #[irql(APC), fails_with_zero]
+    #[raises(raises(list))]
     fn ExAllocateFromPagedLookasideList(&call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
         allocate_entry(call, list)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(raises(list))]
     fn ExAllocateFromLookasideListEx(&call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
         allocate_entry(call, list)
     }
@@ -152,6 +165,13 @@ fn delete(list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<(), Fault> {
         release(list, current.address())?;
     }
     Ok(())
+}
+
+/// Returns whether a list raises an exception where it has no entry. A routine of the driver decides that itself.
+fn raises(list: GuestPtr<GENERAL_LOOKASIDE>) -> bool {
+    let kind = list.Type().read().unwrap_or_default();
+    let is_own = list.Allocate().read().is_ok_and(|routine| routine == own(ALLOCATE));
+    is_own && kind & RAISE_IF_ALLOCATION_FAILURE.cast_unsigned() != 0
 }
 
 fn allocate_entry(call: &Call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {

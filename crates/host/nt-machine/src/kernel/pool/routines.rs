@@ -11,19 +11,25 @@ use crate::verify::{self, Breach, Rule, Wdm};
 
 /// `POOL_FLAG_…`.
 const UNINITIALIZED: u64 = 0x2;
+const RAISE_ON_FAILURE: u64 = 0x20;
 const EXECUTABLE: u64 = 0x80;
 const PAGED: u64 = 0x100;
 const KINDS: u64 = 0x40 | EXECUTABLE | PAGED;
+/// `POOL_QUOTA_FAIL_INSTEAD_OF_RAISE` and `POOL_RAISE_IF_ALLOCATION_FAILURE`, which are bits of a pool type.
+pub(super) const QUOTA_FAIL_INSTEAD_OF_RAISE: i32 = 8;
+pub(super) const RAISE_IF_ALLOCATION_FAILURE: i32 = 16;
 /// The tag of memory that was allocated without one.
 const NO_TAG: u32 = u32::from_le_bytes(*b"None");
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(flags & RAISE_ON_FAILURE != 0)]
     fn ExAllocatePool2(&call, flags: u64, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_with_flags(call, flags, size, tag)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(flags & RAISE_ON_FAILURE != 0)]
     fn ExAllocatePool3(
         &call,
         flags: u64,
@@ -36,36 +42,43 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePool(&call, kind: i32, size: u64) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, NO_TAG, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolWithTag(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolZero(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, true)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolUninitialized(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(kind & QUOTA_FAIL_INSTEAD_OF_RAISE == 0)]
     fn ExAllocatePoolWithQuotaTag(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(kind & QUOTA_FAIL_INSTEAD_OF_RAISE == 0)]
     fn ExAllocatePoolWithQuota(&call, kind: i32, size: u64) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, NO_TAG, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
+    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolWithTagPriority(
         &call,
         kind: i32,

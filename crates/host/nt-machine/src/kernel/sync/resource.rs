@@ -7,11 +7,12 @@ use crate::kernel::pool;
 use crate::kernel::{REQUEST_RULES, kernel, lock};
 use crate::layout::ERESOURCE;
 use crate::memory::{Fault, GuestPtr, Opaque};
-use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Outcome, done, routines};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, Outcome, done, routines};
 use crate::verify::{self, Rule, Wdm};
 
 routines! { pub(super) ROUTINES;
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    /// Always returns `STATUS_SUCCESS`, as its page says.
+    #[irql(DISPATCH), keeps]
     fn ExInitializeResourceLite(&call, resource: GuestPtr<ERESOURCE>) -> Outcome {
         initialize(resource)?;
         lock(&kernel().io).register("resource", resource.address(), call.from);
