@@ -1,5 +1,5 @@
 /* A framework with one function, of version 1.9, and a class extension with two others. BUG 1 registers neither; BUG 2 calls
-   its client back at DISPATCH_LEVEL. */
+   its client back at DISPATCH_LEVEL, BUG 3 under a spin lock of its own. */
 #include "small_framework.h"
 
 #define COUNT 396
@@ -18,12 +18,18 @@ static ULONG Triple(PVOID Globals, ULONG Number)
     return 3 * Number;
 }
 
+static KSPIN_LOCK Lock;
+
 static void Call(PVOID Globals, CALLBACK Callback)
 {
     KIRQL before = BUG == 2 ? KfRaiseIrql(2) : 0;
+    if (BUG == 3)
+        before = KeAcquireSpinLockRaiseToDpc(&Lock);
     Callback(Globals);
     if (BUG == 2)
         KeLowerIrql(before);
+    if (BUG == 3)
+        KeReleaseSpinLock(&Lock, before);
 }
 
 static NTSTATUS Commission(void)

@@ -269,6 +269,15 @@ fn callbacks_have_the_irql_at_which_a_framework_of_its_own_makes_them() {
     }
 }
 
+/// Microsoft's framework holds a spin lock while it calls a driver back if it serialises the driver's callbacks, and its
+/// samples complete requests there.
+#[test]
+fn a_driver_may_complete_a_request_under_a_lock_of_the_framework() {
+    let host = client(0).framework(small_framework(3)).start().expect("DriverEntry");
+    host.open(r"\Device\CSmall").expect("a file").close().expect("closed");
+    host.unload().expect("unload").assert_clean();
+}
+
 #[test]
 fn a_framework_that_is_too_old_refuses_the_driver_with_the_sentence_of_windows() {
     match client(11).framework(small_framework(0)).start() {

@@ -53,6 +53,8 @@ struct Slot {
 /// unwind tables.
 struct File {
     name: String,
+    /// Whether it is the framework that the driver under test uses.
+    is_framework: bool,
     bytes: Vec<u8>,
     exceptions: (u32, u32),
 }
@@ -76,10 +78,10 @@ fn slot(number: u32) -> Option<&'static Slot> {
 }
 
 /// Records that an image was loaded. `name` is its file name.
-pub(crate) fn loaded(number: u32, name: &str, region: Region, layout: &Layout) {
+pub(crate) fn loaded(number: u32, name: &str, is_framework: bool, region: Region, layout: &Layout) {
     let Some(slot) = slot(number) else { return };
     let exceptions = layout.exceptions.unwrap_or_default();
-    slot.file.get_or_init(|| File { name: name.to_owned(), bytes: layout.bytes.clone(), exceptions });
+    slot.file.get_or_init(|| File { name: name.to_owned(), is_framework, bytes: layout.bytes.clone(), exceptions });
     slot.size.store(region.size, Ordering::SeqCst);
     slot.base.store(region.base, Ordering::SeqCst);
 }
@@ -169,6 +171,12 @@ pub(crate) fn contains(address: u64) -> bool {
 /// Returns whether an address belongs or belonged to an image that is not the driver under test.
 pub(crate) fn is_other(address: u64) -> bool {
     find(address).is_some_and(|(number, _)| number != DRIVER)
+}
+
+/// Returns whether an address belongs or belonged to the framework that the driver under test uses.
+pub(crate) fn is_framework(address: u64) -> bool {
+    let file = find(address).and_then(|(number, _)| slot(number)?.file.get());
+    file.is_some_and(|file| file.is_framework)
 }
 
 /// Returns the number of bytes from an address to the end of its page, or 0 if it is not in a loaded image.

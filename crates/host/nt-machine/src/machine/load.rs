@@ -174,7 +174,7 @@ fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
     })?;
     let (region, entry) = (mapped.region(), GuestPtr::new(mapped.entry()));
     paging::add_sections(mapped.pageable());
-    image::loaded(number, &guest.name, region, layout);
+    image::loaded(number, &guest.name, guest.role == Role::Framework, region, layout);
     system_calls::forbid(region);
     if let Some(arena) = lock(&kernel().pool).arena() {
         system_calls::forbid_pool(arena);

@@ -4,6 +4,7 @@
 //! remembered. The opposite order is a potential deadlock.
 
 use super::{Breach, Kmdf, Rule, Wdm};
+use crate::image;
 use crate::sorted::{SortedMap, SortedSet};
 
 /// The kind of a lock.
@@ -120,11 +121,12 @@ impl Locks {
         self.held.get(&thread)?.last().map(|held| (held.kind, held.from))
     }
 
-    /// Returns whether a thread holds a spin lock of any kind.
+    /// Returns whether a thread holds a spin lock of any kind. A lock of a framework that is an image does not count: it
+    /// is the framework that decides what a driver may do in a callback under this lock.
     pub(crate) fn holds_spin_lock(&self, thread: u32) -> bool {
-        self.held
-            .get(&thread)
-            .is_some_and(|held| held.iter().any(|held| !matches!(held.kind, LockKind::Mutex | LockKind::Wait)))
+        let is_spin = |held: &Held| !matches!(held.kind, LockKind::Mutex | LockKind::Wait);
+        let held = self.held.get(&thread).into_iter().flatten();
+        held.into_iter().any(|held| is_spin(held) && !image::is_framework(held.from))
     }
 
     /// Removes the held locks that `wanted` selects by the code that acquired them, and returns that code.
