@@ -16,8 +16,9 @@ const MAPPED_TO_SYSTEM: u16 = 1;
 const LOCKED: u16 = 2;
 const NON_PAGED: u16 = 4;
 const PARTIAL: u16 = 0x10;
-/// `MdlMappingNoExecute`, a flag of the priority of a mapping.
+/// `UserMode`, an access mode.
 const USER_MODE: i8 = 1;
+/// `MdlMappingNoExecute`, a flag of the priority of a mapping.
 const MAPPING_NO_EXECUTE: u32 = 0x4000_0000;
 
 /// The maximum number of lists of one IRP.
