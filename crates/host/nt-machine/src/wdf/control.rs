@@ -3,7 +3,7 @@
 use super::device::{Device, with_device};
 use super::object::lookup;
 use super::state::with;
-use super::{Handle, queue_state};
+use super::{Handle, life, queue_state};
 use crate::routine::{DISPATCH, functions};
 use crate::verify::{self, Kmdf, Rule};
 
@@ -17,6 +17,29 @@ functions! { pub(super) FUNCTIONS;
         }
         with_device(device, |device| device.in_d0 = true);
         queue_state::start_all(device);
+    }
+}
+
+/// Called when the driver deletes an object. Returns whether it is a control device that clients have open: as in Microsoft's
+/// `FxDevice::DeleteObject` (`shared/core/fxdevice.cpp`), it can no longer be opened, and is deleted when the last of them has closed
+/// it.
+pub(super) fn stays_open(handle: Handle) -> bool {
+    with(|framework| {
+        let device: Option<&mut Device> = framework.get_mut(handle);
+        let Some(device) = device.filter(|device| device.init.control) else { return false };
+        device.goes_when_closed |= device.opened > 0;
+        device.goes_when_closed
+    })
+}
+
+/// Deletes a control device that the driver has deleted while clients had it open.
+pub(super) fn closed(handle: Handle) {
+    let is_over = with(|framework| {
+        let device: Option<&mut Device> = framework.get_mut(handle);
+        device.is_some_and(|device| device.goes_when_closed && device.opened == 0)
+    });
+    if is_over {
+        life::delete(handle);
     }
 }
 

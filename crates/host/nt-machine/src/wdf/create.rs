@@ -8,16 +8,13 @@ use super::kind::Farewell;
 use super::object::{self, created};
 use super::state::{Origin, Past, with};
 use super::{Handle, child_list, enumerate, filter, life, pnp, policy};
+use crate::kernel::io::build::{BUFFERED_IO, DIRECT_IO};
 use crate::kernel::io::device as wdm;
 use crate::kernel::{self, kernel};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::GuestPtr;
 use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Kmdf, Rule};
-
-/// Flags of device objects: `DO_BUFFERED_IO`, `DO_DIRECT_IO`.
-const BUFFERED_IO: u32 = 0x04;
-const DIRECT_IO: u32 = 0x10;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -63,20 +60,14 @@ fn check(init: &Init) {
 /// Creates the device that the init structure at `place` describes.
 fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Outcome<Handle> {
     let handle = place.read()?;
-    let mut init = init::used_as(handle, Use::Create, |init| init.clone());
+    let init = init::used_as(handle, Use::Create, |init| init.clone());
     check(&init);
     if !init.name.is_empty() && device::any(|device| device.init.name.eq_ignore_ascii_case(&init.name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
     let driver = kernel::lock(&kernel().io).driver;
     let wdm = wdm::new_device(driver, 0)?;
-    let mut flags = if init.direct { DIRECT_IO } else { BUFFERED_IO };
-    if let Some(below) = init.physical.non_null().filter(|_| init.filter) {
-        // As in `FxDevice::SetFilterIoType` (`shared/core/fxdevice.cpp`), a filter has the buffers of the device below.
-        flags = below.Flags().read()? & (DIRECT_IO | BUFFERED_IO);
-        init.direct = flags & BUFFERED_IO == 0;
-    }
-    wdm.Flags().write(flags)?;
+    wdm.Flags().write(if init.direct { DIRECT_IO } else { BUFFERED_IO })?;
     if !init.preprocess.is_empty() {
         // One more stack location, in which the preprocess callback can set a completion routine.
         wdm.StackSize().change(|size| size + 1)?;
@@ -92,6 +83,7 @@ fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_
         device.init.physical = wdm;
     }
     let device = object::create(call, attributes, None, device)?;
+    filter::inherit_io_type(device)?;
     child_list::device_created(device, call.from)?;
     let can_clean_up = object::lookup(device, |object| object.farewells.iter().any(Farewell::is_set));
     let (origin, cleans_up) = with_device(device, |device| {

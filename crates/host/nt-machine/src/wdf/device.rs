@@ -139,6 +139,8 @@ pub(super) struct Device {
     pub(super) closes: u32,
     /// The device is about to be deleted, and no file receives its close any more.
     pub(super) is_going: bool,
+    /// The driver has deleted the control device while clients have it open.
+    pub(super) goes_when_closed: bool,
     /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,

@@ -8,7 +8,7 @@ use super::init::FileEvents;
 use super::kind::Kind;
 use super::request::{PATIENCE, Request, SYSTEM_PROCESS};
 use super::state::with;
-use super::{Handle, client, deliver, life, object, preprocess, queue_state, request, sync};
+use super::{Handle, client, control, deliver, life, object, preprocess, queue_state, request, sync};
 use crate::kernel::io::major::{CLEANUP, CLOSE, CREATE};
 use crate::kernel::io::open;
 use crate::kernel::io::text::new_string;
@@ -78,7 +78,7 @@ fn with_file<R>(handle: Handle, look: impl FnOnce(&File) -> R) -> R {
 /// Opens a device. `name` is the part of the name that follows the device's name. Returns the file object, which a driver
 /// that does not use file objects never sees. Fails with the status of the driver if the driver refuses.
 pub(crate) fn open(device: Handle, name: &str) -> Outcome<Handle> {
-    if !object::exists(device) {
+    if !object::exists(device) || with_device(device, |device| device.goes_when_closed) {
         return fail(NtStatus::NoSuchDevice);
     }
     let refused = with_device(device, |device| {
@@ -193,6 +193,7 @@ fn continue_close(device: Handle, file: Handle) {
             (device.opened, device.closing) = (device.opened - 1, device.closing - 1);
         }
     });
+    control::closed(device);
     kernel().scheduler.change(|_| ());
     if let Some(request) = request {
         // Not in the thread that completes the request, which may hold locks of the driver.

@@ -1,14 +1,27 @@
-//! Filter drivers: requests that a filter does not handle go to the device below.
+//! Filter drivers: requests that a filter does not handle go to the device below, and its buffers are those of that device.
 
 use etw_types::NtStatus;
 
 use super::Handle;
 use super::deliver::complete;
+use super::device::with_device;
 use super::request::{Options, with_request};
 use super::send::{IGNORE_TARGET_STATE, SEND_AND_FORGET, send};
 use super::target_state::default_target;
-use crate::memory::OrStop as _;
+use crate::kernel::io::build::{BUFFERED_IO, DIRECT_IO};
+use crate::memory::{Fault, OrStop as _};
 use crate::routine::Outcome;
+
+/// Gives a filter the I/O type of the device below, whatever its driver has set; other devices keep theirs. As
+/// `FxDevice::SetFilterIoType` (`shared/core/fxdevice.cpp`), when the device is attached and again each time it starts.
+pub(super) fn inherit_io_type(device: Handle) -> Result<(), Fault> {
+    let (wdm, below, is_filter) = with_device(device, |device| (device.wdm, device.init.physical, device.init.filter));
+    let Some(below) = below.non_null().filter(|_| is_filter) else { return Ok(()) };
+    let inherited = below.Flags().read()? & (BUFFERED_IO | DIRECT_IO);
+    wdm.Flags().change(|flags| flags & !(BUFFERED_IO | DIRECT_IO) | inherited)?;
+    with_device(device, |device| device.init.direct = inherited & BUFFERED_IO == 0);
+    Ok(())
+}
 
 /// Passes a request on to the device below, which completes it.
 pub(super) fn forward(device: Handle, request: Handle) {

@@ -12,7 +12,7 @@ use super::kind::{Farewell, Kind, Object};
 use super::object::{change, change_if_exists, create, created, lookup};
 use super::request::Request;
 use super::state::{Framework, with};
-use super::{Handle, queue};
+use super::{Handle, control, queue};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel, submit};
 use crate::layout::{GUID, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
@@ -77,7 +77,7 @@ functions! { pub(super) FUNCTIONS;
     fn WdfObjectDelete(object: Handle) {
         if let Some(kind) = deleted_by_framework(object) {
             verify::find(Rule::FrameworkMisuse, format_args!("deletes an object that only the framework deletes: {kind}"));
-        } else {
+        } else if !control::stays_open(object) {
             delete(object);
         }
     }
@@ -130,7 +130,8 @@ fn deleted_by_framework(handle: Handle) -> Option<&'static str> {
     (is_kept || queue::is_fed(handle)).then_some(kind)
 }
 
-fn dereference(handle: Handle) {
+/// Releases a reference. An object that was deleted before is destroyed with the last one.
+pub(super) fn dereference(handle: Handle) {
     let left = change(handle, |object| {
         object.references -= 1;
         let references = object.references;

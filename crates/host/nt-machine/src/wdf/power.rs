@@ -8,7 +8,7 @@ use super::init::{
 };
 use super::states::{PnpState, PolicyState, PowerState};
 use super::transition::{D3, D3_FINAL, Down, Up, enter, event, run_callback, set_pnp, set_policy, set_power, suspend};
-use super::{Handle, idle, interrupt, queue_state, requirements};
+use super::{Handle, filter, idle, interrupt, queue_state, requirements};
 use crate::kernel::io::resources;
 use crate::kernel::kernel;
 use crate::memory::OrStop as _;
@@ -23,6 +23,7 @@ pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus
         not_sent_to_bus(device, is_restart);
         return Err(status);
     }
+    filter::inherit_io_type(device).or_stop();
     let lists = lists.map(Handle::as_int);
     let [preparation, power_up] = if is_restart {
         [PnpState::STARTING_FROM_STOPPED, PnpState::RESTARTING]

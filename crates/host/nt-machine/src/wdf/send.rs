@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::deliver::{self, complete};
 use super::request::{Flight, Format, Options, Place, active, lookup, with_request};
 use super::target::{Behind, State, with_target};
-use super::{Handle, client, object, structures, sync};
+use super::{Handle, client, life, object, structures, sync};
 use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
 use crate::kernel::io::client::Mode;
@@ -146,6 +146,11 @@ pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<
         }
         false
     });
+    if takes && !sent && is_own(request) {
+        // A request of the driver's own can be deleted meanwhile, with its parent. As in Microsoft's framework, it then stays
+        // until its completion routine has returned.
+        object::change(request, |object| object.references += 1);
+    }
     if sent {
         verify::find(Rule::RequestMisuse, format_args!("sends a request that an I/O target already has"));
         return Ok(false);
@@ -306,6 +311,7 @@ fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
         request.result = if flight.late { (NtStatus::IoTimeout, 0) } else { (status, information) };
         Some((flight, request.completion, request.result))
     });
+    let is_own = is_own(request);
     let Some((flight, (routine, context), (status, information))) = taken.flatten() else { return };
     kernel().scheduler.change(|state| state.unset(request.as_int()));
     if flight.options.has(SEND_AND_FORGET) {
@@ -325,7 +331,15 @@ fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
             }
         });
     }
+    if is_own {
+        life::dereference(request);
+    }
     kernel().scheduler.change(|_| ());
+}
+
+/// Returns whether the driver created a request.
+fn is_own(request: Handle) -> bool {
+    lookup(request, |request| request.is_own)
 }
 
 fn completion_params(request: Handle) -> WDF_REQUEST_COMPLETION_PARAMS {

@@ -22,8 +22,8 @@ use crate::routine::{APC, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, O
 const BUFFERED: u32 = 0;
 const NEITHER: u32 = 3;
 /// `DO_BUFFERED_IO`, `DO_DIRECT_IO`.
-pub(super) const BUFFERED_IO: u32 = 4;
-pub(super) const DIRECT_IO: u32 = 16;
+pub(crate) const BUFFERED_IO: u32 = 4;
+pub(crate) const DIRECT_IO: u32 = 16;
 /// `DevicePowerState`.
 const DEVICE_STATE: u64 = 1;
 
