@@ -15,14 +15,16 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use wdk_etw::NtStatus;
 use wdk_sys::{NTSTATUS, WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
 
-use crate::call::wdf;
 use crate::context::{self, ObjectCallback, Place};
+use crate::io_type::DeviceObject;
+use crate::lifetime::{dereference, reference};
 use crate::{SpinLock, check};
 
 /// The context of a child, with what its kind needs.
 #[derive(Debug)]
 struct State<X> {
     device: WDFOBJECT,
+    device_object: DeviceObject,
     /// Where the device's value is. The device outlives the callbacks of its children.
     value: Place,
     /// False from the child's cleanup on. It changes while `lock` is held.
@@ -69,8 +71,16 @@ impl<X: 'static> Child<X> {
     pub(crate) unsafe fn new(raw: WDFOBJECT, device: WDFDEVICE, extra: X) -> Result<Self, NtStatus> {
         // SAFETY: the device exists.
         let value = unsafe { context::place(device.cast()) }.ok_or(NtStatus::InternalError)?;
-        let state =
-            State { device: device.cast(), value, lives: AtomicBool::new(true), lock: SpinLock::new(()), extra };
+        // SAFETY: as above.
+        let device_object = unsafe { DeviceObject::of(device) };
+        let state = State {
+            device: device.cast(),
+            device_object,
+            value,
+            lives: AtomicBool::new(true),
+            lock: SpinLock::new(()),
+            extra,
+        };
         // SAFETY: the attributes have a context of this type, and it is filled only here.
         let state = NonNull::from(unsafe { context::fill(raw, state) });
         // SAFETY: the object exists.
@@ -85,6 +95,10 @@ impl<X: 'static> Child<X> {
 
     pub(crate) fn extra(&self) -> &X {
         &self.state().extra
+    }
+
+    pub(crate) fn device_object(&self) -> DeviceObject {
+        self.state().device_object
     }
 
     pub(crate) const fn raw(&self) -> WDFOBJECT {
@@ -131,28 +145,6 @@ impl<X> Drop for Child<X> {
     }
 }
 
-/// Takes a reference to an object.
-///
-/// # Safety
-///
-/// The object must exist.
-#[inline(never)]
-pub(crate) unsafe fn reference(object: WDFOBJECT) {
-    // SAFETY: guaranteed by the caller; tag, line and file are optional.
-    unsafe { wdf!(WdfObjectReferenceActual, object, ptr::null_mut(), 0, ptr::null()) };
-}
-
-/// Releases a reference to an object.
-///
-/// # Safety
-///
-/// The caller must have a reference that [`reference`] took, and not use it afterwards.
-#[inline(never)]
-pub(crate) unsafe fn dereference(object: WDFOBJECT) {
-    // SAFETY: guaranteed by the caller.
-    unsafe { wdf!(WdfObjectDereferenceActual, object, ptr::null_mut(), 0, ptr::null()) };
-}
-
 /// Returns what the kind of a child needs.
 ///
 /// # Safety
@@ -175,18 +167,20 @@ pub(crate) unsafe fn device<X: 'static>(child: WDFOBJECT) -> Option<WDFDEVICE> {
     Some(state.device.cast())
 }
 
-/// Returns the context of the device that a child was created for. It can be called in every callback of the child.
+/// Returns the context of the device that a child was created for, and its device object. It can be called in every callback of the
+/// child.
 ///
 /// # Safety
 ///
 /// `child` must have been created with [`attributes`] for `()` and for a device whose context is a `T`, and must not be
 /// destroyed during `'a`.
-pub(crate) unsafe fn device_value<'a, T: 'static>(child: WDFOBJECT) -> Option<&'a T> {
+pub(crate) unsafe fn device_value<'a, T: 'static>(child: WDFOBJECT) -> Option<(&'a T, DeviceObject)> {
     // SAFETY: the child's attributes have a context of this type.
     let state = unsafe { context::get::<State<()>>(child) }?;
     // SAFETY: the framework cleans up a device after its children and destroys its context after that, so the device
-    // outlives the callbacks of its children. Its context is a `T`.
-    unsafe { context::get_at::<T>(state.value) }
+    // outlives the callbacks of its children, as `lifetime` explains. Its context is a `T`.
+    let value = unsafe { context::get_at::<T>(state.value) }?;
+    Some((value, state.device_object))
 }
 
 /// `EvtCleanupCallback`: marks a child as deleted.

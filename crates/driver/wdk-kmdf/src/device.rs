@@ -3,23 +3,15 @@
 use wdk_etw::NtStatus;
 use wdk_sys::{NTSTATUS, WDF_PNPPOWER_EVENT_CALLBACKS, WDF_POWER_DEVICE_STATE, WDFCMRESLIST, WDFDEVICE, WDFOBJECT};
 
-use crate::{DeviceHandle, PowerState, Resources, context, size_field, status_of};
-
-/// How the framework passes the buffers of reads and writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IoType {
-    /// In a buffer of the system, which contains a copy (`WdfDeviceIoBuffered`).
-    Buffered,
-    /// In the client's own memory, which the client can change at any time (`WdfDeviceIoDirect`). A driver copies from and to
-    /// it, and never has a reference to it.
-    Direct,
-}
+use crate::{DeviceHandle, IoType, PowerState, Resources, context, size_field, status_of};
 
 /// The callbacks of a device. The type is the device's context: every callback gets the same value.
 ///
 /// The framework calls all of them at `PASSIVE_LEVEL`. Each does nothing unless a driver implements it.
 pub trait Device: Send + Sync + Sized + 'static {
-    /// How the buffers of reads and writes are passed.
+    /// How the buffers of reads and writes are passed. A filter has the type of the device below instead, so its driver must
+    /// expect both: [`Request::input`](crate::Request::input) and [`Output::value`](crate::Output::value) return an error for the
+    /// client's own memory, [`copy_input`](crate::Request::copy_input) and [`reply`](crate::Request::reply) do not.
     const IO_TYPE: IoType = IoType::Buffered;
 
     /// `EvtDevicePrepareHardware`, with the device's translated resources.
@@ -128,7 +120,9 @@ pub trait Device: Send + Sync + Sized + 'static {
     }
 
     /// `EvtCleanupCallback`: the device is being deleted. After this, the value is dropped as soon as nothing refers to the
-    /// device any more, at any IRQL up to `DISPATCH_LEVEL`. What needs `PASSIVE_LEVEL` belongs here.
+    /// device any more, at any IRQL up to `DISPATCH_LEVEL`. What needs `PASSIVE_LEVEL` belongs here. An [own
+    /// request](crate::OwnRequest) that a target still has refers to the device, so
+    /// [`completed`](crate::OwnRequestEvents::completed) can run after this.
     fn cleanup(&self) {}
 }
 

@@ -10,6 +10,7 @@ use wdk_sys::{
 };
 
 use crate::call::wdf;
+use crate::lifetime::Kept;
 use crate::{Device, DeviceHandle, Request, RequestKind, context, device, size_field};
 
 /// The callbacks for files. Register them with [`DeviceBuilder::files`](crate::DeviceBuilder::files).
@@ -100,6 +101,9 @@ unsafe extern "C" fn open<T: FileEvents>(raw: WDFDEVICE, request: WDFREQUEST, fi
     // SAFETY: the framework passes ownership of the request, which has no buffers.
     let request = unsafe { Request::from_raw(request, RequestKind::Other(0), 0, 0, false) };
     let handle = FileHandle { raw: file, callback: PhantomData };
+    // The callback of a control device may delete the device.
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _kept = unsafe { Kept::new(raw.cast()) };
     // SAFETY: the framework passes the device for which this callback was set, at PASSIVE_LEVEL.
     let value = unsafe { device::on(raw, |value: &T, device| value.file_open(device, handle)) };
     let result = value.unwrap_or(Err(NtStatus::DeviceNotReady)).map(|value| {
@@ -117,7 +121,10 @@ unsafe extern "C" fn open<T: FileEvents>(raw: WDFDEVICE, request: WDFREQUEST, fi
 unsafe fn on<T: FileEvents>(file: WDFFILEOBJECT, event: impl FnOnce(&T, &T::File)) {
     // SAFETY: guaranteed by the caller.
     let device = unsafe { wdf!(WdfFileObjectGetDevice, file) };
-    // SAFETY: the device of a file exists, with a context of this type.
+    // A callback of a control device may delete the device.
+    // SAFETY: the device of a file exists.
+    let _kept = unsafe { Kept::new(device.cast()) };
+    // SAFETY: as above, with a context of this type.
     let device = unsafe { context::get::<T>(device.cast()) };
     // SAFETY: the file has a context of this type.
     let value = unsafe { context::get::<T::File>(file.cast()) };

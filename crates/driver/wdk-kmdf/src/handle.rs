@@ -10,7 +10,7 @@ use wdk_sys::{_WDF_DEVICE_FAILED_ACTION, _WDF_DEVICE_PNP_STATE, DEVICE_REGISTRY_
 
 use crate::call::wdf;
 use crate::text::unicode;
-use crate::{Device, Passive, check, child, context, guid};
+use crate::{Device, Passive, check, context, guid, lifetime};
 
 /// A device with a context of type `T`, in a callback that runs at `PASSIVE_LEVEL`. It is valid until the callback returns.
 pub struct DeviceHandle<'a, T> {
@@ -71,7 +71,7 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
     pub fn reference(&self) -> Option<DeviceRef<T>> {
         let value = ptr::from_ref(self.value()?);
         // SAFETY: the device exists.
-        unsafe { child::reference(self.raw.cast()) };
+        unsafe { lifetime::reference(self.raw.cast()) };
         Some(DeviceRef { raw: self.raw, value })
     }
 
@@ -275,7 +275,7 @@ impl<T: Device> Deref for DeviceRef<T> {
 impl<T: Device> Clone for DeviceRef<T> {
     fn clone(&self) -> Self {
         // SAFETY: this reference keeps the device.
-        unsafe { child::reference(self.raw.cast()) };
+        unsafe { lifetime::reference(self.raw.cast()) };
         Self { raw: self.raw, value: self.value }
     }
 }
@@ -283,7 +283,7 @@ impl<T: Device> Clone for DeviceRef<T> {
 impl<T: Device> Drop for DeviceRef<T> {
     fn drop(&mut self) {
         // SAFETY: this value has a reference since its creation.
-        unsafe { child::dereference(self.raw.cast()) };
+        unsafe { lifetime::dereference(self.raw.cast()) };
     }
 }
 

@@ -5,7 +5,8 @@ use core::marker::PhantomData;
 use wdk_etw::NtStatus;
 use wdk_sys::{ULONG, WDFQUEUE, WDFREQUEST};
 
-use crate::{Device, DeviceHandle, IoType, Queue, QueueConfig, Request, StoppedRequest, child};
+use crate::queue::owner;
+use crate::{Device, DeviceHandle, Queue, QueueConfig, Request, StoppedRequest};
 
 /// The callbacks of a queue whose requests one callback handles, for example a filter driver that forwards all of them. A device with
 /// several such queues implements this once for each, with different `Tag`s.
@@ -43,18 +44,20 @@ impl<T: Device> DeviceHandle<'_, T> {
 }
 
 unsafe extern "C" fn io_default<T: IoDefaultEvents<Tag>, Tag>(queue: WDFQUEUE, request: WDFREQUEST) {
-    // SAFETY: the framework passes ownership of the request.
-    let request = unsafe { Request::with_parameters(request, T::IO_TYPE == IoType::Direct) };
     // SAFETY: the framework passes a queue for which this callback was set.
-    match unsafe { child::device_value::<T>(queue.cast()) } {
-        Some(value) => value.io_default(request),
+    let owner = unsafe { owner::<T>(queue) };
+    let is_direct = owner.is_none_or(|(_, is_direct)| is_direct);
+    // SAFETY: the framework passes ownership of the request.
+    let request = unsafe { Request::with_parameters(request, is_direct) };
+    match owner {
+        Some((value, _)) => value.io_default(request),
         None => request.complete(NtStatus::DeviceNotReady),
     }
 }
 
 unsafe extern "C" fn io_stop<T: IoDefaultEvents<Tag>, Tag>(queue: WDFQUEUE, request: WDFREQUEST, flags: ULONG) {
     // SAFETY: the framework passes a queue for which this callback was set.
-    if let Some(value) = unsafe { child::device_value::<T>(queue.cast()) } {
+    if let Some((value, _)) = unsafe { owner::<T>(queue) } {
         value.io_stop(StoppedRequest { raw: request, flags, callback: PhantomData });
     }
 }

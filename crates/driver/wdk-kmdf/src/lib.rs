@@ -24,6 +24,8 @@
 //!
 //! - A device's value can be accessed only by reference. It is dropped when the framework destroys the device.
 //! - A [`DeviceHandle`] is valid until the callback that gets it returns. A [`DeviceRef`] is counted.
+//! - While a callback runs, its device exists: a callback that could delete its own device has a reference to it, and a request of
+//!   the driver's own has one while a target has the request.
 //! - Timers, work items and queues are counted references. The device owns the framework's objects; when it deletes them, the
 //!   references turn into ones that do nothing.
 //! - A [`Request`] is consumed when it is completed or given away, and cancelled if it is dropped. Completing it reports the bytes
@@ -52,7 +54,9 @@ mod handle;
 mod init;
 mod interrupt;
 mod io_default;
+mod io_type;
 mod irql;
+mod lifetime;
 mod lock;
 mod memory;
 mod output;
@@ -85,13 +89,14 @@ use wdk_sys::{GUID, NTSTATUS, ULONG};
 pub use bus::{ChildDevice, ChildInit, PdoInit};
 pub use child_list::{ChildList, ChildListEvents};
 pub use control::{ControlDevice, ControlInit};
-pub use device::{Device, IoType};
+pub use device::Device;
 pub use driver::{Driver, DriverHandle, create_driver};
 pub use file::{FileEvents, FileHandle};
 pub use handle::{DeviceHandle, DeviceProperty, DeviceRef};
 pub use init::{DeviceBuilder, DeviceInit};
 pub use interrupt::{Deferred, Interrupt, InterruptEvents, Isr};
 pub use io_default::IoDefaultEvents;
+pub use io_type::IoType;
 pub use irql::Passive;
 pub use lock::{SpinLock, WaitLock};
 pub use memory::Memory;

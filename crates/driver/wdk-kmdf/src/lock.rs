@@ -9,7 +9,7 @@ use wdk_sys::ntddk::{KeAcquireSpinLockRaiseToDpc, KeReleaseSpinLock};
 use wdk_sys::{KSPIN_LOCK, WDFWAITLOCK};
 
 use crate::call::wdf;
-use crate::{Device, DeviceHandle, Passive, check, child, context};
+use crate::{Device, DeviceHandle, Passive, check, context, lifetime};
 
 /// A value that is protected by a spin lock.
 ///
@@ -90,7 +90,7 @@ impl<T: Device> DeviceHandle<'_, T> {
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe { wdf!(WdfWaitLockCreate, ptr::from_mut(&mut attributes), ptr::from_mut(&mut lock)) })?;
         // SAFETY: the lock was just created.
-        unsafe { child::reference(lock.cast()) };
+        unsafe { lifetime::reference(lock.cast()) };
         Ok(WaitLock { lock, value: UnsafeCell::new(value) })
     }
 }
@@ -125,7 +125,7 @@ impl<T> WaitLock<T> {
 impl<T> Drop for WaitLock<T> {
     fn drop(&mut self) {
         // SAFETY: this value has a reference since its creation.
-        unsafe { child::dereference(self.lock.cast()) };
+        unsafe { lifetime::dereference(self.lock.cast()) };
     }
 }
 

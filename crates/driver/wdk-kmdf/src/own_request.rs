@@ -12,6 +12,7 @@ use wdk_sys::{
 
 use crate::call::wdf;
 use crate::child::{self, Child};
+use crate::lifetime::{Kept, dereference, reference};
 use crate::send::{send, send_options};
 use crate::{Device, DeviceHandle, IoTarget, Memory, SpinLock, check, context, size_field};
 
@@ -19,7 +20,8 @@ use crate::{Device, DeviceHandle, IoTarget, Memory, SpinLock, check, context, si
 /// `Tag`s.
 pub trait OwnRequestEvents<Tag = ()>: Device {
     /// The target has completed a request, or has never got it, and its buffers are here again. Runs at any IRQL up to
-    /// `DISPATCH_LEVEL`.
+    /// `DISPATCH_LEVEL`. If a target of another device has had the request, the device may be removed meanwhile: its value stays
+    /// until this returns, but its timers, queues and other objects are deleted, and [`Device::cleanup`] has run.
     fn completed(&self, completion: Completion);
 }
 
@@ -58,7 +60,8 @@ struct Sent {
 }
 
 /// A request of the driver's own, which can be sent again and again, one time after the other. The device owns the framework's
-/// request: it is deleted with the device, and from then on nothing is sent.
+/// request: it is deleted with the device, and from then on nothing is sent. A request that is sent already comes back nevertheless, and
+/// the device's value is not dropped before that.
 #[derive(Debug)]
 pub struct OwnRequest {
     child: Child<SpinLock<Sent>>,
@@ -66,7 +69,7 @@ pub struct OwnRequest {
     device: wdk_sys::WDFDEVICE,
 }
 
-// SAFETY: the handle of the device is used only while the request lives, which the device does then, too.
+// SAFETY: the handle of the device is used only while the request is not deleted, or the device has a reference.
 unsafe impl Send for OwnRequest {}
 // SAFETY: as above.
 unsafe impl Sync for OwnRequest {}
@@ -126,12 +129,25 @@ impl OwnRequest {
         // From here to the completion, or to `end`, no other code uses the request.
         self.child.extra().with(|sent| (sent.input, sent.output) = (input, output));
         let begin = |raw: wdk_sys::WDFOBJECT| self.begin(raw.cast(), target.raw(), operation, handles, timeout);
+        if !self.keep_device() {
+            drop(self.child.extra().with(core::mem::take));
+            return Err(NtStatus::DeletePending);
+        }
         let result = self.child.unlocked(begin).unwrap_or(Err(NtStatus::DeletePending));
         if result.is_err() {
             // The target does not have the request.
             drop(self.child.extra().with(core::mem::take));
+            // SAFETY: the reference was taken above, and no completion releases it.
+            unsafe { dereference(self.device.cast()) };
         }
         result
+    }
+
+    /// Takes a reference to the device, which the completion releases: the device can be removed while the target of another one
+    /// has the request. Returns false if the request was deleted before.
+    fn keep_device(&self) -> bool {
+        // SAFETY: while the request's deletion is held off, its device exists: the framework cleans up the children first.
+        self.child.locked(|_| unsafe { reference(self.device.cast()) }).is_some()
     }
 
     fn begin(
@@ -171,7 +187,7 @@ impl OwnRequest {
                 wdf!(WdfIoTargetFormatRequestForInternalIoctl, target, raw, code, input, none, output, none)
             },
         })?;
-        // SAFETY: as above. The device exists as long as its request lives.
+        // SAFETY: as above. The device has a reference until the completion routine has returned.
         unsafe { wdf!(WdfRequestSetCompletionRoutine, raw, self.completed, self.device.cast()) };
         send(raw, target, &mut send_options(timeout))
     }
@@ -207,6 +223,8 @@ unsafe extern "C" fn completed<T: OwnRequestEvents<Tag>, Tag>(
     parameters: PWDF_REQUEST_COMPLETION_PARAMS,
     device: WDFCONTEXT,
 ) {
+    // SAFETY: `send` took a reference to the device, for this call.
+    let _kept = unsafe { Kept::take_over(device) };
     // SAFETY: the framework passes the completion's parameters, valid during this callback.
     let parameters = unsafe { &*parameters };
     // SAFETY: the status of a completed request is valid.
@@ -215,7 +233,7 @@ unsafe extern "C" fn completed<T: OwnRequestEvents<Tag>, Tag>(
     let sent = unsafe { child::extra::<SpinLock<Sent>>(request.cast()) };
     let Sent { input, output, .. } = sent.map(|sent| sent.with(core::mem::take)).unwrap_or_default();
     let transferred = usize::try_from(parameters.IoStatus.Information).unwrap_or_default();
-    // SAFETY: `begin` passed the device, which has a context of this type and exists until its requests are completed.
+    // SAFETY: `begin` passed the device, which has a context of this type and is kept.
     if let Some(value) = unsafe { context::get::<T>(device) } {
         value.completed(Completion { status, transferred, input, output });
     }

@@ -14,7 +14,7 @@ use wdk_etw::NtStatus;
 use wdk_sys::{_WDF_REQUEST_STOP_ACTION_FLAGS, NTSTATUS, WDFOBJECT, WDFREQUEST};
 
 use crate::call::wdf;
-use crate::child::{dereference, reference};
+use crate::lifetime::{dereference, reference};
 use crate::{Device, DeviceHandle, Request, SpinLock, check, context};
 
 /// The context of the slot's object.

@@ -8,7 +8,7 @@ use wdk_sys::{_WDF_REQUEST_TYPE, ULONG, WDF_IO_QUEUE_CONFIG, WDFOBJECT, WDFQUEUE
 
 use crate::call::wdf;
 use crate::child::{self, Child};
-use crate::{Device, DeviceHandle, IoType, Passive, QueueConfig, Request, RequestKind, StoppedRequest, check};
+use crate::{Device, DeviceHandle, Passive, QueueConfig, Request, RequestKind, StoppedRequest, check};
 
 /// The callbacks of a queue. A device with several queues implements this once for each, with different `Tag`s.
 ///
@@ -50,8 +50,6 @@ pub trait QueueEvents<Tag = ()>: Device {
 #[derive(Debug)]
 pub struct Queue {
     child: Child,
-    /// Whether the requests' reads and writes are direct.
-    is_direct: bool,
 }
 
 impl Queue {
@@ -70,8 +68,10 @@ impl Queue {
         if taken.is_err() || request.is_null() {
             return None;
         }
+        // SAFETY: the driver has a request of the device, which therefore exists.
+        let is_direct = unsafe { self.child.device_object().is_direct() };
         // SAFETY: the framework passes ownership of the request.
-        Some(unsafe { Request::with_parameters(request, self.is_direct) })
+        Some(unsafe { Request::with_parameters(request, is_direct) })
     }
 
     /// Delivers requests again after the queue was stopped.
@@ -242,8 +242,21 @@ impl<T: Device> DeviceHandle<'_, T> {
         };
         // SAFETY: this creates a queue of the device with the attributes.
         let child = unsafe { Child::create(self.raw(), create) }?;
-        Ok(Queue { child, is_direct: T::IO_TYPE == IoType::Direct })
+        Ok(Queue { child })
     }
+}
+
+/// Returns the value of a queue's device, and whether reads and writes use the client's own memory. In a callback of the queue; the
+/// framework cleans up the queue, and then the device, only after it has returned.
+///
+/// # Safety
+///
+/// The queue must have been created for a device with a context of type `T`, and one of its callbacks must be running for `'a`.
+pub(crate) unsafe fn owner<'a, T: Device>(queue: WDFQUEUE) -> Option<(&'a T, bool)> {
+    // SAFETY: guaranteed by the caller.
+    let (value, device_object) = unsafe { child::device_value::<T>(queue.cast()) }?;
+    // SAFETY: the device exists, as its value does.
+    Some((value, unsafe { device_object.is_direct() }))
 }
 
 /// Passes a request to the device of a queue.
@@ -260,10 +273,12 @@ unsafe fn deliver<T: Device>(
     event: impl FnOnce(&T, Request),
 ) {
     // SAFETY: guaranteed by the caller.
-    let request = unsafe { Request::from_raw(request, kind, input, output, T::IO_TYPE == IoType::Direct) };
-    // SAFETY: the queue was created for a device with a context of this type.
-    match unsafe { child::device_value::<T>(queue.cast()) } {
-        Some(value) => event(value, request),
+    let owner = unsafe { owner::<T>(queue) };
+    let is_direct = owner.is_none_or(|(_, is_direct)| is_direct);
+    // SAFETY: guaranteed by the caller.
+    let request = unsafe { Request::from_raw(request, kind, input, output, is_direct) };
+    match owner {
+        Some((value, _)) => event(value, request),
         None => request.complete(NtStatus::DeviceNotReady),
     }
 }
@@ -304,7 +319,7 @@ unsafe extern "C" fn internal_device_control<T: QueueEvents<Tag>, Tag>(
 
 unsafe extern "C" fn io_stop<T: QueueEvents<Tag>, Tag>(queue: WDFQUEUE, request: WDFREQUEST, flags: ULONG) {
     // SAFETY: the framework passes a queue for which this callback was set.
-    if let Some(value) = unsafe { child::device_value::<T>(queue.cast()) } {
+    if let Some((value, _)) = unsafe { owner::<T>(queue) } {
         value.io_stop(StoppedRequest { raw: request, flags, callback: PhantomData });
     }
 }

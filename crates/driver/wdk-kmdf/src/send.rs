@@ -11,7 +11,9 @@ use wdk_sys::{
 };
 
 use crate::call::wdf;
-use crate::{Device, DeviceHandle, IoTarget, IoType, Passive, Request, context, size_field};
+use crate::io_type::DeviceObject;
+use crate::lifetime::Kept;
+use crate::{Device, DeviceHandle, IoTarget, Passive, Request, context, size_field};
 
 /// The callback for requests that were sent. A device that handles them in different ways implements this once for each, with
 /// different `Tag`s.
@@ -144,12 +146,19 @@ unsafe extern "C" fn sent<T: SendEvents<Tag>, Tag>(
 ) {
     // SAFETY: the framework passes the completion's parameters, valid during this callback.
     let parameters = unsafe { &*parameters };
+    // The device may be removed as soon as the callback has completed the request.
+    // SAFETY: `send` passed the device, which exists until its requests are completed.
+    let _kept = unsafe { Kept::new(device) };
+    // SAFETY: as above.
+    let device_object = unsafe { DeviceObject::of(device.cast()) };
+    // SAFETY: as above.
+    let is_direct = unsafe { device_object.is_direct() };
     // SAFETY: the framework returns ownership of the request.
-    let mut request = unsafe { Request::with_parameters(request, T::IO_TYPE == IoType::Direct) };
+    let mut request = unsafe { Request::with_parameters(request, is_direct) };
     request.set_transferred(usize::try_from(parameters.IoStatus.Information).unwrap_or_default());
     // SAFETY: the status of a completed request is valid.
     let status = NtStatus::from_signed(unsafe { parameters.IoStatus.__bindgen_anon_1.Status });
-    // SAFETY: `send` passed a device with a context of this type, which exists until its requests are completed.
+    // SAFETY: `send` passed a device with a context of this type, which is kept.
     match unsafe { context::get::<T>(device) } {
         Some(value) => value.sent(request, status),
         None => request.complete(status),

@@ -11,7 +11,7 @@ use wdk_sys::{
 };
 
 use crate::call::wdf;
-use crate::child::{dereference, reference};
+use crate::lifetime::{dereference, reference};
 use crate::send::send_options;
 use crate::text::unicode;
 use crate::{Device, DeviceHandle, Passive, check, context, size_field};

@@ -126,7 +126,7 @@ impl<T: Device> DeviceHandle<'_, T> {
 
 unsafe extern "C" fn tick<T: TimerEvents<Tag>, Tag>(object: WDFTIMER) {
     // SAFETY: the framework passes a timer that was created for a device with a context of this type.
-    if let Some(value) = unsafe { child::device_value::<T>(object.cast()) } {
+    if let Some((value, _)) = unsafe { child::device_value::<T>(object.cast()) } {
         value.tick();
     }
 }

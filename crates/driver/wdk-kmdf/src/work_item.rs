@@ -7,6 +7,7 @@ use wdk_sys::{WDF_WORKITEM_CONFIG, WDFWORKITEM};
 
 use crate::call::wdf;
 use crate::child::{self, Child};
+use crate::lifetime::Kept;
 use crate::{Device, DeviceHandle, Passive, check, device, size_field};
 
 /// The callback of a work item. A device with several work items implements this once for each, with different `Tag`s.
@@ -92,6 +93,9 @@ impl<T: Device> DeviceHandle<'_, T> {
 unsafe extern "C" fn work<T: WorkItemEvents<Tag>, Tag>(object: WDFWORKITEM) {
     // SAFETY: the framework passes a work item that was created for a device with a context of this type.
     let Some(device) = (unsafe { child::device::<()>(object.cast()) }) else { return };
-    // SAFETY: the device outlives the callbacks of its work items, which run at PASSIVE_LEVEL.
+    // The callback of a control device may delete the device, and the framework does not wait for the thread that does so.
+    // SAFETY: the framework waits for this callback before it cleans the device up, if another thread deletes it.
+    let _kept = unsafe { Kept::new(device.cast()) };
+    // SAFETY: the device is kept, and work items run at PASSIVE_LEVEL.
     let _ = unsafe { device::on(device, T::work) };
 }

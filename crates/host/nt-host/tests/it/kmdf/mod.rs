@@ -1,5 +1,6 @@
-//! Drivers on `wdk-kmdf`: ports of Microsoft's samples, one that tries to misuse the crate, one that uses most of it.
+//! Drivers on `wdk-kmdf`: ports of Microsoft's samples, two that try to misuse the crate, one that uses most of it.
 
+pub(crate) mod lifetimes;
 mod misuse;
 mod ports;
 mod tour;

@@ -8,7 +8,7 @@ use nt_host::{Below, Builder, Device, Error, Matrix, NtHost, RequestKind, Resour
 
 use super::{adapted, original};
 use crate::common;
-use crate::kmdf::{code, driver};
+use crate::kmdf::{code, driver, lifetimes};
 use crate::matrix::kit;
 
 /// The results of a run.
@@ -250,4 +250,37 @@ fn the_driver_that_uses_most_of_the_crate_is_the_same() {
         file.close()?;
         Ok(results)
     });
+}
+
+/// Devices that are removed or deleted while their callbacks need them, and a filter above each kind of device: what the driver sees
+/// is the same, and it finds its values.
+#[test]
+fn the_driver_that_uses_what_is_gone_is_the_same() {
+    let Some(framework) = original() else { return };
+    let found = adapted(lifetimes::builder()).compare(framework, |host| {
+        host.load()?;
+        let mut results = lifetimes::remove_while_a_request_is_sent(host)?;
+        results.extend(lifetimes::delete_in_work(host)?);
+        results.extend(lifetimes::delete_in_queue(host)?);
+        for lower in 1..=3 {
+            results.push(format!("{:?}", lifetimes::filter(host, lower)?));
+        }
+        host.unload()?;
+        Ok(results)
+    });
+    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_driver_that_uses_what_is_gone_is_clean_on_the_original() {
+    let Some(framework) = original() else { return };
+    let host = adapted(lifetimes::builder()).framework(framework).start().expect("DriverEntry");
+    lifetimes::remove_while_a_request_is_sent(&host).expect("a removal");
+    lifetimes::delete_in_work(&host).expect("a deletion");
+    lifetimes::delete_in_queue(&host).expect("a deletion");
+    for lower in 1..=3 {
+        lifetimes::filter(&host, lower).expect("a filter");
+    }
+    host.unload().expect("unload").assert_clean();
 }
