@@ -109,7 +109,7 @@ impl<X: 'static> Child<X> {
     /// child was deleted. `body` must not wait and must not call back into the driver.
     pub(crate) fn locked<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
         let state = self.state();
-        state.lock.with(|()| state.lives.load(Ordering::Relaxed).then(|| body(self.raw)))
+        state.lock.with_any(|()| state.lives.load(Ordering::Relaxed).then(|| body(self.raw)))
     }
 
     /// Calls `body` with the handle if the child was not deleted before. For functions that wait or call back: those of
@@ -192,6 +192,6 @@ pub(crate) unsafe fn device_value<'a, T: 'static>(child: WDFOBJECT) -> Option<(&
 pub(crate) unsafe extern "C" fn cleanup<X: 'static>(child: WDFOBJECT) {
     // SAFETY: the attributes have a context of this type.
     if let Some(state) = unsafe { context::get::<State<X>>(child) } {
-        state.lock.with(|()| state.lives.store(false, Ordering::Release));
+        state.lock.with_any(|()| state.lives.store(false, Ordering::Release));
     }
 }

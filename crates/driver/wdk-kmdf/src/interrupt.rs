@@ -102,20 +102,36 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Calls `body` while the service routine cannot run, at its IRQL. Returns `None` if the interrupt was deleted.
+    /// Calls `body` while the service routine cannot run, at its IRQL.
+    ///
+    /// The lock is that of the connected interrupt. The framework connects it after [`Device::d0_entry`], and disconnects it before
+    /// [`Device::d0_exit`]. It does not wait for this: call it from code that ends before the device leaves D0, for example callbacks of
+    /// power-managed queues and [`InterruptEvents::dpc`].
+    ///
+    /// # Errors
+    ///
+    /// Returns `STATUS_DEVICE_NOT_READY` if the interrupt is not connected, because the framework's function would lock nothing, and
+    /// `STATUS_DELETE_PENDING` if it was deleted. `body` is not called then.
     ///
     /// # IRQL
     ///
-    /// At most `DIRQL`. In `body` it is `DIRQL`: use atomics, and no function of this crate.
-    pub fn locked<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
-        self.child.unlocked(|interrupt| {
+    /// At most `DIRQL`. In `body` it is `DIRQL`: use atomics, and no function of this crate. `body` is `Send`, as that of
+    /// [`SpinLock::with`](crate::SpinLock::with), so it cannot use a token for `PASSIVE_LEVEL`.
+    pub fn locked<R>(&self, body: impl FnOnce() -> R + Send) -> Result<R, NtStatus> {
+        let locked = |interrupt: WDFOBJECT| {
             // SAFETY: this value has a reference to the interrupt.
+            let connected = unsafe { wdf!(WdfInterruptWdmGetInterrupt, interrupt.cast()) };
+            if connected.is_null() {
+                return Err(NtStatus::DeviceNotReady);
+            }
+            // SAFETY: as above.
             unsafe { wdf!(WdfInterruptAcquireLock, interrupt.cast()) };
             let result = body();
             // SAFETY: the lock is held.
             unsafe { wdf!(WdfInterruptReleaseLock, interrupt.cast()) };
-            result
-        })
+            Ok(result)
+        };
+        self.child.unlocked(locked).unwrap_or(Err(NtStatus::DeletePending))
     }
 
     /// Returns the framework's handle. It is valid as long as this value; its device may have deleted the interrupt.

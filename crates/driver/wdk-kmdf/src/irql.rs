@@ -7,8 +7,7 @@ use wdk_sys::ntddk::KeGetCurrentIrql;
 /// The code runs at `PASSIVE_LEVEL`. Functions that wait take it, so that a timer's callback cannot call them.
 ///
 /// The callbacks that run at `PASSIVE_LEVEL` get one, or a [`DeviceHandle`](crate::DeviceHandle) that has one. It cannot be
-/// stored in a device or moved to another thread. One thing is left to the driver: a [`SpinLock`](crate::SpinLock) raises the
-/// IRQL, so do not use a token inside of [`SpinLock::with`](crate::SpinLock::with).
+/// stored in a device, moved to another thread, or used inside of [`SpinLock::with`](crate::SpinLock::with), which raises the IRQL.
 #[derive(Clone, Copy, Debug)]
 pub struct Passive<'a> {
     /// Not `Send`: the level is that of this thread. The lifetime is that of the callback.

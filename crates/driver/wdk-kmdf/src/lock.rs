@@ -1,4 +1,16 @@
 //! Data that several processors modify.
+//!
+//! # What the types check, and what they do not
+//!
+//! A spin lock raises the IRQL to `DISPATCH_LEVEL`, so nothing that waits may be called while one is held. Such functions take a
+//! [`Passive`] token, or a value that has one: a [`DeviceHandle`], a registry key. None of them is `Send`, because the IRQL is that of
+//! a thread. So [`SpinLock::with`] takes only closures that are `Send`: they cannot use a token from outside, and inside,
+//! [`Passive::current`] returns none. The same holds for [`Interrupt::locked`](crate::Interrupt::locked).
+//!
+//! A spin lock in an interrupt's service routine compiles. A token for `DISPATCH_LEVEL` would prevent it, but every callback and every
+//! function that may be called at `DISPATCH_LEVEL` would have to pass it on; that is most of this crate. Nor is there a status: `with`
+//! would read the IRQL each time, and its callers would handle an error that correct code never sees. The data stays protected, because
+//! the lock is taken; the driver hangs or the system stops, since the IRQL is lowered. nt-host reports it.
 
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -42,10 +54,20 @@ impl<T> SpinLock<T> {
 
     /// Locks the value, calls `body` with it at `DISPATCH_LEVEL`, and unlocks it. Locking it again in `body` is a deadlock.
     ///
+    /// `body` is `Send`, so that it cannot use a [`Passive`] token or a [`DeviceHandle`].
+    ///
     /// # IRQL
     ///
     /// At most `DISPATCH_LEVEL`.
-    pub fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
+    pub fn with<R>(&self, body: impl FnOnce(&mut T) -> R + Send) -> R
+    where
+        T: Send,
+    {
+        self.with_any(body)
+    }
+
+    /// As [`with`](Self::with), for code of this crate, which has handles of the framework.
+    pub(crate) fn with_any<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: the lock is initialised and lives as long as `self`.
         let irql = unsafe { KeAcquireSpinLockRaiseToDpc(self.lock.get()) };
         // SAFETY: the value is locked, so no other code can access it.

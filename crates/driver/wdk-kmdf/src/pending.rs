@@ -59,7 +59,7 @@ static SLOTS: SpinLock<Slots> = SpinLock::new(Slots(ptr::null()));
 impl Slot {
     /// Adds the slot to the list.
     fn insert(&self) {
-        SLOTS.with(|slots| {
+        SLOTS.with_any(|slots| {
             self.next.set(slots.0);
             slots.0 = self;
         });
@@ -68,7 +68,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        SLOTS.with(|slots| {
+        SLOTS.with_any(|slots| {
             if ptr::eq(slots.0, self) {
                 slots.0 = self.next.get();
                 return;
@@ -109,6 +109,9 @@ pub struct StoppedRequest<'a> {
     pub(crate) flags: u32,
     pub(crate) callback: PhantomData<*const &'a ()>,
 }
+
+// SAFETY: its methods only return what it has. So a driver can look for the request in data behind a `SpinLock`.
+unsafe impl Sync for StoppedRequest<'_> {}
 
 impl StoppedRequest<'_> {
     /// Returns whether the device is being removed, so that the request should be completed (`WdfRequestStopActionPurge`).
@@ -180,7 +183,7 @@ impl PendingRequest {
     /// At most `DISPATCH_LEVEL`.
     #[inline]
     pub fn keep(&self, request: Request) -> Result<(), NtStatus> {
-        let refused = self.slot().held.with(|held| {
+        let refused = self.slot().held.with_any(|held| {
             if held.request.is_some() {
                 return Some((request, NtStatus::DeviceBusy));
             }
@@ -205,7 +208,7 @@ impl PendingRequest {
     /// At most `DISPATCH_LEVEL`.
     #[must_use]
     pub fn take(&self) -> Option<Request> {
-        self.slot().held.with(Held::take)
+        self.slot().held.with_any(Held::take)
     }
 
     /// Returns whether there is a request.
@@ -215,7 +218,7 @@ impl PendingRequest {
     /// At most `DISPATCH_LEVEL`.
     #[must_use]
     pub fn is_some(&self) -> bool {
-        self.slot().held.with(|held| held.request.is_some())
+        self.slot().held.with_any(|held| held.request.is_some())
     }
 
     /// Allows the device to leave D0 although the driver keeps this request (`WdfRequestStopAcknowledge`). Returns whether it is
@@ -225,7 +228,7 @@ impl PendingRequest {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn acknowledge(&self, stopped: &StoppedRequest<'_>) -> bool {
-        self.slot().held.with(|held| {
+        self.slot().held.with_any(|held| {
             let is_here = held.request.as_ref().is_some_and(|request| request.raw() == stopped.raw);
             if is_here {
                 // SAFETY: a request in the slot has not been completed; the driver keeps it.
@@ -253,7 +256,7 @@ impl PendingRequest {
 
 impl Drop for PendingRequest {
     fn drop(&mut self) {
-        let (request, is_abandoned) = self.slot().held.with(|held| {
+        let (request, is_abandoned) = self.slot().held.with_any(|held| {
             let request = held.take();
             let is_abandoned = held.request.is_some();
             if is_abandoned {
@@ -271,11 +274,11 @@ impl Drop for PendingRequest {
 
 /// `EvtRequestCancel`.
 unsafe extern "C" fn cancel(raw: WDFREQUEST) {
-    let found = SLOTS.with(|slots| {
+    let found = SLOTS.with_any(|slots| {
         let mut next = slots.0;
         // SAFETY: the slots in the list exist, because they are removed under its lock.
         while let Some(slot) = unsafe { next.as_ref() } {
-            let request = slot.held.with(|held| {
+            let request = slot.held.with_any(|held| {
                 let request = held.request.take_if(|request| request.raw() == raw)?;
                 Some((request, held.abandoned))
             });

@@ -20,7 +20,7 @@ pub(crate) struct Leaked {
     pub(crate) pending: PendingRequest,
     children: ChildList<u32>,
     child: ChildDevice<Other>,
-    interrupt: Interrupt,
+    pub(crate) interrupt: Interrupt,
     block: WmiBlock<u32>,
     lock: WaitLock<u32>,
     pub(crate) target: Option<IoTarget>,
@@ -78,7 +78,9 @@ impl Leaked {
         if [self.children.add(&1), self.children.remove(&1)] != [Err(NtStatus::DeletePending); 2] {
             wdk::println!("misuse: a child of no device");
         }
-        if self.interrupt.locked(|| ()).is_some() || self.block.fire_event(&1) != Err(NtStatus::DeletePending) {
+        if self.interrupt.locked(|| ()) != Err(NtStatus::DeletePending)
+            || self.block.fire_event(&1) != Err(NtStatus::DeletePending)
+        {
             wdk::println!("misuse: an interrupt or an event of no device");
         }
         // The value is the driver's own, and the lock is kept for it.

@@ -373,10 +373,12 @@ fn send_away(request: Request) {
 impl Misuse {
     fn leak(&self) -> Result<(), NtStatus> {
         let mut leaked = self.spare.with(Option::take).ok_or(NtStatus::NotFound)?;
+        // The device has no resource for it, so it is not connected.
+        let is_locked = leaked.interrupt.locked(|| ());
         leaked.device = self.own.with(Option::take);
         leaked.power = leaked.device.clone().and_then(|device| device.stop_idle().ok());
         LEAKED.with(|place| *place = Some(leaked));
-        Ok(())
+        if is_locked == Err(NtStatus::DeviceNotReady) { Ok(()) } else { Err(NtStatus::InternalError) }
     }
 
     fn confuse(&self, request: Request) {

@@ -78,6 +78,26 @@ impl TimerEvents for Good {
     }
 }
 
+#[cfg(case = "token_in_lock")] // error[E0277]
+fn token_in_lock(lock: &SpinLock<u32>, good: &Good, passive: Passive<'_>) {
+    lock.with(|_| good.timer.stop(passive));
+}
+
+#[cfg(case = "handle_in_lock")] // error[E0277]
+fn handle_in_lock(lock: &SpinLock<u32>, device: DeviceHandle<'_, Good>) {
+    lock.with(|_| device.create_manual_queue(true).map(drop));
+}
+
+#[cfg(case = "token_as_locked_value")] // error[E0277]
+fn token_as_locked_value(lock: &SpinLock<Option<Passive<'_>>>, good: &Good) {
+    lock.with(|passive| passive.map(|passive| good.timer.stop(passive)));
+}
+
+#[cfg(case = "token_in_interrupt")] // error[E0277]
+fn token_in_interrupt(interrupt: &wdk_kmdf::Interrupt, good: &Good, passive: Passive<'_>) {
+    let _ = interrupt.locked(|| good.timer.stop(passive));
+}
+
 #[cfg(case = "token_in_device")] // error[E0277]
 mod token_in_device {
     struct Keeps(wdk_kmdf::Passive<'static>);

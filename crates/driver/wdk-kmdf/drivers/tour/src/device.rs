@@ -230,7 +230,7 @@ impl InterruptEvents for Tour {
 
     fn dpc(&self) {
         let count = self.interrupt.locked(|| self.interrupts.load(Ordering::Relaxed));
-        wdk::println!("tour: DPC after {count:?}");
+        wdk::println!("tour: DPC after {:?}", count.ok());
     }
 
     fn enable(&self) -> Result<(), NtStatus> {
