@@ -6,6 +6,7 @@ pub(crate) mod build;
 pub(crate) mod bus;
 pub(crate) mod cancel;
 pub(crate) mod client;
+mod content;
 mod contract;
 mod csq;
 pub(crate) mod device;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
+use super::content::Content;
 use crate::kernel::ex::paths::{leaf, parent};
 use crate::kernel::kernel;
 use crate::memory::{GuestPtr, Opaque};
@@ -40,7 +41,7 @@ pub(super) struct Node {
     /// The last part of its path, as it was spelled when it was created.
     name: String,
     /// The contents; `None` for a folder.
-    data: Option<Vec<u8>>,
+    data: Option<Content>,
     /// Identifies it as long as it exists: the `FsContext` of its file objects. NULL before it is opened.
     pub(super) stream: GuestPtr<Opaque>,
     /// The number of bytes that are reserved for it.
@@ -112,7 +113,7 @@ impl Volume {
         self.nodes.get_mut(path)
     }
 
-    fn put(&mut self, path: &str, data: Option<Vec<u8>>) {
+    fn put(&mut self, path: &str, data: Option<Content>) {
         let name = leaf(path).to_owned();
         self.nodes.insert(path.to_lowercase(), Node { name, data, ..Node::default() });
     }
@@ -125,7 +126,7 @@ impl Volume {
                 self.put(dir, None);
             }
         }
-        self.put(path.trim_end_matches('\\'), data.cloned());
+        self.put(path.trim_end_matches('\\'), data.map(|data| Content::from(data.as_slice())));
     }
 
     pub(super) fn of_file(&mut self, file: u64) -> Option<&mut Node> {
@@ -150,7 +151,7 @@ impl Volume {
                 (None, _) if options & NO_DIRECTORY != 0 => return Err(NtStatus::FileIsADirectory),
                 // FILE_SUPERSEDE, FILE_OVERWRITE, FILE_OVERWRITE_IF.
                 (Some(data), 0 | 4 | 5) => {
-                    data.clear();
+                    data.set_end(0);
                     node.reserved = 0;
                     return Ok(if disposition == 0 { SUPERSEDED } else { OVERWRITTEN });
                 }
@@ -165,7 +166,7 @@ impl Volume {
         if matches!(disposition, 1 | 4) {
             return Err(NtStatus::ObjectNameNotFound);
         }
-        self.put(spelled, (!wants_folder).then(Vec::new));
+        self.put(spelled, (!wants_folder).then(Content::default));
         Ok(CREATED)
     }
 
@@ -178,7 +179,7 @@ impl Volume {
     pub(crate) fn set_end(&mut self, file: u64, end: u64) -> NtStatus {
         match self.of_file(file).and_then(|node| node.data.as_mut()) {
             Some(data) if end <= LARGEST => {
-                data.resize(end as usize, 0);
+                data.set_end(end);
                 NtStatus::Success
             }
             Some(_) => NtStatus::DiskFull,
@@ -213,11 +214,10 @@ impl Volume {
         let Some(data) = self.of_file(file).and_then(|node| node.data.as_ref()) else {
             return Err(NtStatus::InvalidDeviceRequest);
         };
-        let rest = usize::try_from(offset).ok().and_then(|at| data.get(at..)).unwrap_or_default();
-        if rest.is_empty() && length != 0 {
+        if offset >= data.end() && length != 0 {
             return Err(NtStatus::EndOfFile);
         }
-        Ok(rest.get(..length as usize).unwrap_or(rest).to_vec())
+        Ok(data.read(offset, length))
     }
 
     /// Writes bytes to an open file.
@@ -229,10 +229,7 @@ impl Volume {
         if end > LARGEST {
             return Err(NtStatus::DiskFull);
         }
-        data.resize(data.len().max(end as usize), 0);
-        if let Some(place) = data.get_mut(offset as usize..end as usize) {
-            place.copy_from_slice(bytes);
-        }
+        data.write(offset, bytes);
         Ok(())
     }
 
@@ -338,7 +335,7 @@ impl Volume {
 
 impl Node {
     fn size(&self) -> Size {
-        let end = self.data.as_ref().map_or(0, Vec::len) as u64;
+        let end = self.data.as_ref().map_or(0, Content::end);
         Size { end, reserved: self.reserved, is_dir: self.data.is_none(), goes: self.goes }
     }
 
