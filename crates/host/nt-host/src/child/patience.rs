@@ -3,6 +3,9 @@
 //! A runnable thread may not get the processor, and that time must not count. So while any thread of this process can
 //! run, only processor time counts, that of the busiest thread. While all threads wait, wall-clock time counts. A thread
 //! that was started but has not run yet also can run: it may be the one that the others wait for.
+//!
+//! The time that the host takes for one call of the driver is not the driver's, such as the time for a large file, unless it
+//! takes so long that it probably follows a structure which the driver has destroyed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,28 +18,66 @@ pub(super) const INTERVAL: Duration = Duration::from_millis(25);
 /// The maximum wall-clock time of [`wait`].
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// The processor time that the host may take for one call.
+const MOST_OF_HOST: Duration = Duration::from_secs(20);
+
 /// The time that the driver has taken for a request.
 pub(super) struct Patience {
     spent: Duration,
+    /// The time that the host has taken for the call that it is making.
+    host: Duration,
     looked: Instant,
     /// The processor time of each thread at the last check, in nanoseconds.
     times: BTreeMap<i32, u64>,
+    /// The threads that ran code of the host at the last check, and since when.
+    phases: BTreeMap<i32, u64>,
 }
 
 impl Patience {
     pub(super) fn new(times: &BTreeMap<i32, u64>) -> Self {
-        Self { spent: Duration::ZERO, looked: Instant::now(), times: times.clone() }
+        let phases = BTreeMap::new();
+        Self { spent: Duration::ZERO, host: Duration::ZERO, looked: Instant::now(), times: times.clone(), phases }
     }
 
     /// Updates the time from the state of the threads, and returns it.
     pub(super) fn spent(&mut self, machine: Machine) -> Duration {
-        let times = machine.processor_times();
+        let (times, phases) = (machine.processor_times(), machine.host_phases());
         let before = |thread: &i32| self.times.get(thread).copied().unwrap_or_default();
-        let used = times.iter().map(|(thread, time)| time.saturating_sub(before(thread))).max().unwrap_or_default();
+        let used =
+            times.iter().map(|(thread, time)| (*thread, Duration::from_nanos(time.saturating_sub(before(thread)))));
+        let Used { mut driver, host } = Used::new(used, &self.phases, &phases);
+        self.host = if host.is_zero() { Duration::ZERO } else { self.host + host };
+        if self.host > MOST_OF_HOST {
+            driver = driver.max(host);
+        }
         let waited = self.looked.elapsed();
-        self.spent += counted(Duration::from_nanos(used), waited, are_others_asleep);
-        (self.looked, self.times) = (Instant::now(), times);
+        self.spent += counted(driver, waited, are_others_asleep);
+        self.looked = Instant::now();
+        self.times = times;
+        self.phases = phases;
         self.spent
+    }
+}
+
+/// Processor time since the last check.
+#[derive(Debug, PartialEq, Eq)]
+struct Used {
+    /// That of the busiest thread that ran the driver in between.
+    driver: Duration,
+    /// That of the busiest thread that only ran the host, for one call.
+    host: Duration,
+}
+
+impl Used {
+    /// Divides the time that threads have used. A thread only ran the host if its phase is the same as at the last check.
+    fn new(used: impl Iterator<Item = (i32, Duration)>, before: &BTreeMap<i32, u64>, now: &BTreeMap<i32, u64>) -> Self {
+        let mut all = Self { driver: Duration::ZERO, host: Duration::ZERO };
+        for (thread, time) in used {
+            let is_host = now.get(&thread).is_some_and(|phase| before.get(&thread) == Some(phase));
+            let most = if is_host { &mut all.host } else { &mut all.driver };
+            *most = time.max(*most);
+        }
+        all
     }
 }
 
@@ -82,10 +123,26 @@ fn is_asleep(thread: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    use super::{INTERVAL, are_others_asleep, counted, is_asleep};
+    use super::{INTERVAL, Used, are_others_asleep, counted, is_asleep};
+
+    #[test]
+    fn the_time_for_one_long_call_of_the_host_is_not_the_drivers() {
+        let second = Duration::from_secs(1);
+        let phases = |phase: u64| BTreeMap::from([(1, phase)]);
+        let used = |before: &BTreeMap<i32, u64>, now: &BTreeMap<i32, u64>| {
+            Used::new([(1, second), (2, second / 4)].into_iter(), before, now)
+        };
+        // Thread 1 is in the same call at both checks; thread 2 is in the driver.
+        assert_eq!(used(&phases(4), &phases(4)), Used { driver: second / 4, host: second });
+        // It has returned, and has called something again.
+        assert_eq!(used(&phases(4), &phases(8)), Used { driver: second, host: Duration::ZERO });
+        assert_eq!(used(&phases(4), &BTreeMap::new()), Used { driver: second, host: Duration::ZERO });
+        assert_eq!(used(&BTreeMap::new(), &phases(4)), Used { driver: second, host: Duration::ZERO });
+    }
 
     #[test]
     fn only_processor_time_counts_while_a_thread_wants_to_run() {

@@ -7,8 +7,8 @@ use std::arch::asm;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::handler::{ARCH_SET_GS, HandlerStack, Restored, set_base};
 use super::stack::Stack;
@@ -45,6 +45,7 @@ thread_local! {
     static FAULT: Cell<Option<Registers>> = const { Cell::new(None) };
     static CHANGED: Cell<u64> = const { Cell::new(0) };
     static NUMBER: Cell<u32> = const { Cell::new(0) };
+    static PHASE: Arc<Phase> = Arc::default();
     /// The driver's innermost callback that this thread is running.
     static CALLBACK: Cell<Option<&'static str>> = const { Cell::new(None) };
     /// The number of a request, the jobs that this thread has run since it began, and the driver's last call in one of
@@ -68,11 +69,29 @@ pub(crate) struct Threads {
 }
 
 /// A thread of Linux. It may have run as another thread of the driver before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Native {
     id: i32,
     /// The processor time that it had used when it was attached.
     used: u64,
+    phase: Arc<Phase>,
+}
+
+/// Which code a thread runs, for the thread that watches it: twice the number of changes, plus 1 in the driver.
+#[derive(Debug, Default)]
+struct Phase(AtomicU64);
+
+impl Phase {
+    /// Called by the thread itself when it enters or leaves the driver.
+    fn begin(&self, is_driver: bool) {
+        let changes = self.0.load(Ordering::Relaxed) | 1;
+        self.0.store(changes.wrapping_add(1) | u64::from(is_driver), Ordering::Relaxed);
+    }
+
+    /// Returns the number of the phase, if it is one of the host.
+    fn of_host(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|phase| phase & 1 == 0)
+    }
 }
 
 static THREADS: Part<Threads> = Part::new();
@@ -138,7 +157,8 @@ pub(crate) fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Att
     if let Ok(mut system) = threads.system.lock() {
         // SAFETY: the call only returns a number.
         let id = unsafe { libc::gettid() };
-        system.insert(number, Native { id, used: processor_time(id).unwrap_or_default() });
+        let phase = PHASE.with(Arc::clone);
+        system.insert(number, Native { id, used: processor_time(id).unwrap_or_default(), phase });
     }
     Ok(Attached(()))
 }
@@ -194,9 +214,11 @@ fn call_for_state(target: u64, arguments: &[u64]) -> Returned {
         *place = *argument;
     }
     let site = SITE.replace(None);
+    PHASE.with(|phase| phase.begin(true));
     // SAFETY: an attached thread has a block. If `target` is not code, the fault handler reports the mistake and does
     // not return here.
     let result = unsafe { call_driver(target, &raw const all) };
+    PHASE.with(|phase| phase.begin(false));
     SITE.set(site);
     result
 }
@@ -259,6 +281,13 @@ pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
     let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
     let time = |thread: Native| Some((thread.id, processor_time(thread.id)?.saturating_sub(thread.used)));
     threads.into_values().filter_map(time).collect()
+}
+
+/// Returns the threads that run code of the host, by Linux thread ID, with a number that changes each time they enter or leave
+/// the driver.
+pub(crate) fn host_phases() -> BTreeMap<i32, u64> {
+    let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
+    threads.into_values().filter_map(|thread| Some((thread.id, thread.phase.of_host()?))).collect()
 }
 
 /// Returns whether an attached thread other than this one runs or could run.
@@ -370,12 +399,14 @@ pub(crate) fn site() -> Option<Site> {
 
 /// Records a call and returns the previous one.
 pub(crate) fn enter(site: Site) -> Option<Site> {
+    PHASE.with(|phase| phase.begin(false));
     SITE.replace(Some(site))
 }
 
 /// Restores the call that [`enter`] returned.
 pub(crate) fn leave(outer: Option<Site>) {
     SITE.set(outer);
+    PHASE.with(|phase| phase.begin(true));
 }
 
 /// Returns the registers of the fault that is being examined.

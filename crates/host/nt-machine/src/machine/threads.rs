@@ -139,6 +139,13 @@ impl Machine {
         thread::processor_times()
     }
 
+    /// Returns the driver's threads that run code of the host now, by Linux thread ID, with a number that changes each time they
+    /// enter or leave the driver.
+    #[must_use]
+    pub fn host_phases(self) -> BTreeMap<i32, u64> {
+        thread::host_phases()
+    }
+
     /// Makes the thread that used the most processor time since `before` report where it is, as a finding that ends the
     /// run. If all threads were waiting, this is `waiting`, the thread that serves the request. Returns the thread.
     #[must_use]
