@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use etw_engine::property;
 use etw_types::NtStatus;
@@ -52,7 +53,7 @@ pub struct Below {
     /// The data that they return, truncated to the size of the output buffer.
     pub output: Vec<u8>,
     /// How long they take to complete.
-    pub delay: std::time::Duration,
+    pub delay: Duration,
 }
 
 /// A hardware resource of the driver's devices.
@@ -136,10 +137,11 @@ pub struct Config {
     /// Whether all threads of the process stay on one processor of the host. Freed memory becomes inaccessible at once, which
     /// otherwise interrupts each processor that runs one of the threads.
     pub one_processor: bool,
-    /// The maximum time that the driver may take for one request, in real time.
-    pub patience: Option<std::time::Duration>,
-    /// How long a client waits for a request before it cancels it, in the driver's time; the default is 60 seconds.
-    pub cancel_after: Option<std::time::Duration>,
+    /// The maximum time that the driver may take for one request, in real time; the default is [`Config::limit`]'s.
+    pub patience: Option<Duration>,
+    /// How long a client waits for a request before it cancels it, in the driver's time; the default is 60 seconds. If
+    /// [`Config::time`] is real, it must be shorter than [`Config::limit`], and the default is half of that if it is less.
+    pub cancel_after: Option<Duration>,
     /// The maximum number of bytes of all the driver's allocations together. Allocations beyond it fail. Objects of the
     /// host, such as IRPs, have a separate limit.
     pub memory: Option<u64>,
@@ -170,17 +172,82 @@ impl fmt::Debug for BeforeEntry {
     }
 }
 
+/// How long a client and the kernel wait if nothing else is configured.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns a time in units of 100 ns.
+fn units(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX)
+}
+
 impl Config {
+    /// Returns the maximum time that the driver may take for one request, in real time; the default is 20 seconds.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.patience.unwrap_or(Duration::from_secs(20))
+    }
+
+    /// Returns how long a client waits for a request before it cancels it. In real time, it waits for a part of the limit
+    /// only: otherwise, a request that the driver keeps would always be a hang.
+    fn patience_of_client(&self) -> Duration {
+        let default = if self.time == Time::Real { PATIENCE.min(self.limit() / 2) } else { PATIENCE };
+        self.cancel_after.unwrap_or(default)
+    }
+
+    /// Returns the time after which a client cancels a request and the limit, if the limit comes first.
+    #[must_use]
+    pub fn too_patient(&self) -> Option<(Duration, Duration)> {
+        let (wait, limit) = (self.patience_of_client(), self.limit());
+        (self.time == Time::Real && wait >= limit).then_some((wait, limit))
+    }
+
     /// Returns how long a client waits for a request before it cancels it, in units of 100 ns.
     pub(crate) fn cancel_after(&self) -> u64 {
-        /// 60 s.
-        const DEFAULT: u64 = 600_000_000;
-        self.cancel_after.map_or(DEFAULT, |time| u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX))
+        units(self.patience_of_client())
+    }
+
+    /// Returns how long the kernel waits for what the driver must do soon, such as the completion of a canceled request, in
+    /// units of 100 ns.
+    pub(crate) fn give_up_after(&self) -> u64 {
+        let rest = self.limit().saturating_sub(self.patience_of_client());
+        units(if self.time == Time::Real { PATIENCE.min(rest / 2) } else { PATIENCE })
     }
 
     /// The `EVENT_ENABLE_PROPERTY_…` flags for every provider that is enabled.
     #[must_use]
     pub const fn enable_property(&self) -> u32 {
         if self.stacks { property::STACK_TRACE } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Config, Time};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_client_cancels_a_request_before_that_is_a_hang() {
+        let real = Config { time: Time::Real, ..Config::default() };
+        assert_eq!(real.too_patient(), None);
+        assert_eq!(real.cancel_after(), 10 * 10_000_000);
+        assert_eq!(real.give_up_after(), 5 * 10_000_000);
+        let short = Config { patience: Some(SECOND * 2), ..real.clone() };
+        assert_eq!(short.cancel_after(), 10_000_000);
+        let debugged = Config { patience: Some(Duration::MAX), ..real };
+        assert_eq!(debugged.cancel_after(), 60 * 10_000_000);
+    }
+
+    #[test]
+    fn a_client_that_waits_longer_than_the_limit_is_refused_in_real_time_only() {
+        let (wait, limit) = (SECOND * 60, SECOND * 20);
+        let skipped = Config { cancel_after: Some(wait), ..Config::default() };
+        assert_eq!(skipped.too_patient(), None);
+        assert_eq!(skipped.give_up_after(), 60 * 10_000_000);
+        let real = Config { time: Time::Real, ..skipped };
+        assert_eq!(real.too_patient(), Some((wait, limit)));
+        assert_eq!(Config { patience: Some(wait * 2), ..real }.too_patient(), None);
     }
 }

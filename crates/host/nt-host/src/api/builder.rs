@@ -276,7 +276,8 @@ impl Builder {
         self
     }
 
-    /// Sets how long a client waits for a request before it cancels it, in the driver's time; the default is 60 seconds.
+    /// Sets how long a client waits for a request before it cancels it, in the driver's time; the default is 60 seconds. With
+    /// [`Builder::real_time`] it must be shorter than [`Builder::patience`], and the default is at most half of that.
     #[must_use]
     pub const fn cancel_after(mut self, time: Duration) -> Self {
         self.config.cancel_after = Some(time);
@@ -415,6 +416,15 @@ impl Builder {
         Ok(host)
     }
 
+    /// Checks that a client cancels a request before that is a hang.
+    fn check_times(&self) -> Result<(), String> {
+        let Some((wait, limit)) = self.config.too_patient() else { return Ok(()) };
+        Err(format!(
+            "a request would be canceled after {wait:?} (--cancel-after), but in real time the run ends after {limit:?} \
+             (--timeout): choose a longer --timeout or a shorter --cancel-after"
+        ))
+    }
+
     /// Checks that the routines that the description names exist.
     fn check_names(&self, layout: &Layout) -> Result<(), String> {
         if self.config.failures.is_empty() && self.config.hidden.is_empty() {
@@ -459,6 +469,7 @@ impl Builder {
 
     /// Reads the images, so that many hosts can be made of them.
     pub(crate) fn read(mut self) -> Result<Target, Error> {
+        self.check_times().map_err(Error::Usage)?;
         let (driver, image, guest) = images::read(&self.path)?;
         self.check_names(&guest.layout).map_err(Error::Usage)?;
         guest.service().clone_into(&mut self.config.name);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_engine::Session;
-use nt_machine::{Config, Findings, Gap, GapKind, Guests, Machine, RunEvent};
+use nt_machine::{Config, Findings, Gap, GapKind, Guests, Machine, RunEvent, Time};
 
 use super::patience::{INTERVAL, Patience};
 use super::shared::{Sessions, lock};
@@ -15,8 +15,6 @@ use super::worker::Worker;
 use crate::wire::spill::Spill;
 use crate::wire::{self, Reply, Request};
 
-/// The default of the maximum time that the driver may take for one request.
-pub(super) const LIMIT: Duration = Duration::from_secs(20);
 /// The maximum time that a thread may take to report where it is. It counts like the time for a request.
 const LAST_WORD: Duration = Duration::from_secs(2);
 
@@ -41,7 +39,7 @@ pub(super) fn run(
     if std::thread::Builder::new().name("control".into()).spawn(serve).is_err() {
         return;
     }
-    let limit = config.patience.unwrap_or(LIMIT);
+    let limit = config.limit();
     let mut server =
         Server { machine, worker, sessions: Arc::default(), spill, unkept: BTreeMap::new(), stopped: false, limit };
     while let Ok(Some(request)) = wire::receive::<Request>(&mut stream) {
@@ -127,7 +125,10 @@ impl Server {
 
     /// Lets the worker handle a request, and watches the worker.
     fn run(&mut self, request: Request, parent: &UnixStream) -> Option<Reply> {
-        let limit = self.limit.saturating_mul(request.rounds());
+        let mut limit = self.limit.saturating_mul(request.rounds());
+        if self.machine.config().time == Time::Real {
+            limit = limit.saturating_add(request.waits());
+        }
         self.worker.give(request, Arc::clone(&self.sessions));
         let times = self.machine.processor_times();
         let mut patience = Patience::new(&times);

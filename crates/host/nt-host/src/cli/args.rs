@@ -196,7 +196,7 @@ pub(super) struct Options {
     /// Stop the run if the driver needs longer than this for one request (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// Cancel a request that is not completed after this time of the driver (default: 60s; fuzz: 250ms)
+    /// Cancel a request that is not completed after this time of the driver (default: 60s; with --real-time at most half of --timeout; fuzz: 250ms)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) cancel_after: Option<Duration>,
     /// Fail allocations beyond this total size (default: 4GiB)

@@ -1,5 +1,7 @@
 //! The messages between the two processes.
 
+use std::time::Duration;
+
 use etw_types::{Guid, NtStatus};
 use nt_machine::{
     Answer as IoAnswer, Below, Connection, FileOpen, FileRequest, Gap, HardwareAccess, IoRequest, Notification, Packet,
@@ -178,6 +180,14 @@ messages! {
 }
 
 impl Request {
+    /// Returns the time that the client wants to pass.
+    pub(crate) fn waits(&self) -> Duration {
+        match self {
+            Self::Advance { time } => Duration::from_nanos(time.saturating_mul(100)),
+            _ => Duration::ZERO,
+        }
+    }
+
     /// Returns by how much to multiply the time that the driver is allowed for one request.
     pub(crate) fn rounds(&self) -> u32 {
         match self {

@@ -16,8 +16,6 @@ use crate::verify::{self, At, Rule};
 const IRP_OPERATION: u32 = 0x1;
 const SYSTEM_BUFFER: u32 = 0x8;
 const GENERATED_IO: u32 = 0x1_0000;
-/// How long a client waits before it cancels an operation, and then again before it gives up: 60 s in units of 100 ns.
-const PATIENCE: u64 = 600_000_000;
 
 /// A new operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,10 +104,11 @@ pub(super) fn free(data: Data) {
     pool.free_object(data.address());
 }
 
-/// Waits for the end of an operation and frees it. Cancels it if the client does not wait any longer, and gives up after [`PATIENCE`].
+/// Waits for the end of an operation and frees it. Cancels it if the client does not wait any longer, and gives up some time
+/// after that.
 pub(super) fn finish(data: Data) -> Result<Ended, Fault> {
     let is_done = || with(data, |operation| operation.stage == Stage::Done).unwrap_or(true);
-    for patience in [kernel().config.cancel_after(), PATIENCE] {
+    for patience in [kernel().config.cancel_after(), kernel().config.give_up_after()] {
         let deadline = kernel().scheduler.now() + patience;
         if kernel().scheduler.wait(Some(deadline), |_| is_done().then_some(())).is_some() {
             let is_reached = with(data, |operation| operation.is_reached).unwrap_or_default();

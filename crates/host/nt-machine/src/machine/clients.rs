@@ -15,9 +15,6 @@ use crate::routine::Outcome;
 use crate::sorted::{SortedMap, SortedSet};
 use crate::wdf::{self, Handle};
 
-/// How long a removal waits for clients whose threads are in the driver, in units of 100 ns.
-const PATIENCE: u64 = 600_000_000;
-
 /// Identifies an open device for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId(u64);
@@ -242,7 +239,7 @@ pub(super) fn close_where(wanted: impl Fn(&File) -> bool) {
     close_begun(&wanted);
     lock(clients()).removals += 1;
     let me = thread::number();
-    let deadline = parts().kernel.scheduler.now().saturating_add(PATIENCE);
+    let deadline = parts().kernel.scheduler.now().saturating_add(parts().kernel.config.give_up_after());
     loop {
         let calls = lock(clients()).beginning.clone();
         let of_others = calls.iter().filter(|(_, (thread, file))| *thread != me && wanted(file));

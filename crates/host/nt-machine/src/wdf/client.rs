@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::buffers::Buffers;
-use super::request::{self, PATIENCE, Request};
+use super::request::{self, Request};
 use super::state::{Ended, with};
 use super::{Handle, deliver, device, irp_dispatch, object, preprocess};
 use crate::exception::changing;
@@ -86,11 +86,11 @@ pub(crate) fn finish(sent: Sent) -> Answer {
     Answer { status, information, output, reached }
 }
 
-/// Waits until a request is completed. Cancels it after the time that the configuration says, and gives up after
-/// [`PATIENCE`].
+/// Waits until a request is completed. Cancels it after the time that the configuration says, and gives up some time
+/// after that.
 pub(super) fn wait(handle: Handle) -> Ended {
     let ended = || with(|framework| framework.take_end(handle));
-    for patience in [kernel().config.cancel_after(), PATIENCE] {
+    for patience in [kernel().config.cancel_after(), kernel().config.give_up_after()] {
         let deadline = kernel().scheduler.now().saturating_add(patience);
         if let Some(end) = kernel().scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
             return end;

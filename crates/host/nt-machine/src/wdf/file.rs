@@ -6,7 +6,7 @@ use super::attributes::Attributes;
 use super::device::{Device, with_device};
 use super::init::FileEvents;
 use super::kind::Kind;
-use super::request::{PATIENCE, Request, SYSTEM_PROCESS};
+use super::request::{Request, SYSTEM_PROCESS};
 use super::state::with;
 use super::{Handle, client, control, deliver, life, object, preprocess, queue_state, request, sync};
 use crate::kernel::io::major::{CLEANUP, CLOSE, CREATE};
@@ -208,7 +208,7 @@ fn continue_close(device: Handle, file: Handle) {
 /// Waits until no file of a device is being closed, and lets none begin. Called before a device is deleted: the callbacks
 /// of its removal may have ended the last requests of its files.
 pub(super) fn end_closes(device: Handle) {
-    let soon = kernel().scheduler.now() + PATIENCE;
+    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
     let is_over = || {
         with_device(device, |device| {
             device.is_going |= device.closes == 0;
@@ -221,7 +221,7 @@ pub(super) fn end_closes(device: Handle) {
 /// Waits until the files that were closed are gone. Called before a device is removed, when its clients have closed their
 /// files and ended their requests.
 pub(super) fn wait_until_closed(device: Handle) {
-    let soon = kernel().scheduler.now() + PATIENCE;
+    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
     let is_over = || !object::exists(device) || with_device(device, |device| device.closing == 0);
     // A request that the driver keeps is already reported.
     let _ = kernel().scheduler.wait(Some(soon), |_| is_over().then_some(()));

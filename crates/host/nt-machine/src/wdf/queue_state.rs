@@ -128,7 +128,7 @@ fn then(queue: Handle, until: Until, callback: Option<GuestPtr<Code>>, context: 
     }
 }
 
-/// Waits until a queue reaches a state. If it does not within [`request::PATIENCE`], reports the handler of a request
+/// Waits until a queue reaches a state. If it does not soon, reports the handler of a request
 /// that the driver keeps.
 fn wait(queue: Handle, until: Until) {
     let rest = || with_queue(queue, |queue| until.holds(queue)).then_some(());
@@ -136,7 +136,7 @@ fn wait(queue: Handle, until: Until) {
 }
 
 fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>, breach: impl Fn(Handle) -> Breach) {
-    let soon = kernel().scheduler.now() + request::PATIENCE;
+    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
     if kernel().scheduler.wait(Some(soon), |_| rest()).is_none() {
         let first = request::presented_in(queue).first().copied().unwrap_or_default();
         let handler = request::lookup(first, |request| request.handler);
@@ -257,7 +257,7 @@ pub(super) fn cancel_waiting(device: Handle, file: Handle) {
 
 /// Waits until no other thread presents a request of a queue, or returns from completing one: they still use the queue.
 fn wait_for_others(handle: Handle) {
-    let (me, soon) = (thread::number(), kernel().scheduler.now() + request::PATIENCE);
+    let (me, soon) = (thread::number(), kernel().scheduler.now() + kernel().config.give_up_after());
     let is_alone =
         || with_queue(handle, |queue| queue.presenters.iter().chain(&queue.returning).all(|thread| *thread == me));
     // A callback that does not return is found elsewhere.

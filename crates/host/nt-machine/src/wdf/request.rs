@@ -15,8 +15,6 @@ use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{DISPATCH, Outcome, functions};
 use crate::verify::{self, Breach, Kmdf, Rule};
 
-/// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
-pub(super) const PATIENCE: u64 = 600_000_000;
 /// `UserMode`.
 const USER_MODE: i8 = 1;
 /// The number of the System process.

@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::object::{self, create, created};
 use super::state::with;
 use super::target::{BY_NAME, Behind, State, Target, with_target};
-use super::{Handle, file, request, send};
+use super::{Handle, file, send};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object as references;
 use crate::kernel::kernel;
@@ -190,7 +190,7 @@ fn cancel_sent(target: Handle) {
 
 /// Waits until every request that was sent is completed and the driver's completion routine has returned.
 fn wait(target: Handle) {
-    let soon = kernel().scheduler.now() + request::PATIENCE;
+    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
     let back = |_: &mut _| with_target(target, |target| target.sent.is_empty()).then_some(());
     if kernel().scheduler.wait(Some(soon), back).is_none() {
         let what = format_args!("waits for an I/O target to stop, but a request that was sent to it is not completed");

@@ -392,7 +392,7 @@ fn send_next_power(request: GuestPtr<IRP>) {
 
 /// Waits until the power IRPs that drivers requested are completed, except those that wait for a wake-up signal.
 pub(super) fn wait_for_power() {
-    let deadline = kernel().scheduler.now() + super::client::PATIENCE;
+    let deadline = kernel().scheduler.now() + kernel().config.give_up_after();
     kernel().scheduler.wait(Some(deadline), |_| {
         let io = lock(&kernel().io);
         let is_pending = |request: &Request| request.power.is_some_and(|power| power.minor != WAIT_WAKE);

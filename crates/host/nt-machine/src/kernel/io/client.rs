@@ -14,9 +14,6 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::Outcome;
 use crate::verify::{self, At, Breach, Rule, Wdm};
 
-/// How long a client waits for a request that it has canceled: 60 s in units of 100 ns.
-pub(super) const PATIENCE: u64 = 600_000_000;
-
 /// The mode of a request's sender (`KPROCESSOR_MODE`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -243,9 +240,10 @@ fn never_names(major: u8, status: NtStatus) -> &'static [Wdm] {
     }
 }
 
-/// Waits for a pending request. Cancels it after the time that the configuration says, and gives up after [`PATIENCE`].
+/// Waits for a pending request. Cancels it after the time that the configuration says, and gives up some time after
+/// that.
 fn wait_for(packet: Packet) -> Result<(), Fault> {
-    for patience in [kernel().config.cancel_after(), PATIENCE] {
+    for patience in [kernel().config.cancel_after(), kernel().config.give_up_after()] {
         let deadline = kernel().scheduler.now().saturating_add(patience);
         if kernel().scheduler.wait(Some(deadline), |_| is_done(packet.request).then_some(())).is_some() {
             return Ok(());
