@@ -158,7 +158,13 @@ pub(crate) struct Stats {
 /// `top`.
 #[derive(Debug, Args)]
 #[command(after_help = format!(
-    "Times are in milliseconds. percent is the share of the first column of numbers. With --json, all rows are written.\n{EVERYWHERE}\n\n\
+    "Times are in milliseconds; - means that the trace cannot tell. percent is the share of the first column of numbers. With --json, all \
+     rows are written.\n\
+     A selection chooses what is shown and never changes how it is measured: every event is read. An operation is selected by the event \
+     that it begins with, a disk transfer by its only event. A time of a thread has the names process, pid, tid, thread, command_line and cpu. With \
+     --from and --to, events in the range count, and times with their part in the range.\n\
+     Run times of all threads, of Idle, and of (unknown), where the trace does not tell who ran, are the number of processors times the \
+     duration from the first event to the last one, without rundowns. A thread waits until its next run or the end of the trace.\n{EVERYWHERE}\n\n\
      Examples:\n  etwctl top trace.etl --by cpu\n  etwctl top trace.etl --by cpu --per function --pdb symbols\n  \
      etwctl top trace.etl --by disk --where 'process = MyService.exe'"
 ))]

@@ -71,6 +71,11 @@ impl Use {
     }
 }
 
+/// Returns whether an event describes others, whenever it was written, instead of something that happened at its time.
+pub(super) fn describes(event: &EventRef<'_>) -> bool {
+    !matches!(Use::new(event), Use::Event)
+}
+
 /// Writes the selected events, with what describes them, to a new trace.
 pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let inputs = schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs);

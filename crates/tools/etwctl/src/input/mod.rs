@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use command_line::{Inputs, note};
 use etw_etl::format::logfile::LogfileHeader;
-use etw_etl::{Clock, Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report, TraceNames, share};
+use etw_etl::{Clock, Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report, Threads, TraceNames, share};
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
 
@@ -45,6 +45,20 @@ struct Trace {
     path: PathBuf,
     reader: Reader<Watched>,
     decoder: Decoder,
+    threads: Arc<Threads>,
+}
+
+/// An event and its trace.
+#[derive(Debug)]
+pub(crate) struct Next<'a> {
+    pub(crate) event: EventRef<'a>,
+    pub(crate) decoder: &'a mut Decoder,
+    /// The number of the trace.
+    pub(crate) trace: usize,
+    /// The clock of its time stamps.
+    pub(crate) clock: Clock,
+    /// The processes of its threads.
+    pub(crate) threads: &'a Threads,
 }
 
 /// Traces whose events are returned in the order of time.
@@ -95,7 +109,8 @@ impl Traces {
             files.layers.iter().for_each(|files| layers.push(Arc::clone(files)));
             layers.push(Arc::new(BuiltIn));
             let decoder = name_frames(Decoder::new(layers), &reader, &files.pdbs);
-            Trace { path, reader, decoder }
+            let threads = reader.threads();
+            Trace { path, reader, decoder, threads }
         };
         let all = readers.into_iter().enumerate().map(trace).collect();
         Ok(Self { all, pdbs: Arc::clone(&files.pdbs), progress })
@@ -149,6 +164,7 @@ impl Traces {
                 trace.decoder.push(schemas);
             }
             trace.decoder = name_frames(std::mem::take(&mut trace.decoder), &trace.reader, &self.pdbs);
+            trace.threads = trace.reader.threads();
         }
         Ok(())
     }
@@ -178,12 +194,13 @@ impl Traces {
         self.all.iter().map(|trace| (trace.reader.header(), trace.reader.clock()))
     }
 
-    /// The next event of all traces, the decoder for it, and the clock of its time stamp.
-    pub(crate) fn next_with_clock(&mut self) -> Option<(EventRef<'_>, &mut Decoder, Clock)> {
+    /// The next event of all traces, and what its trace tells about it.
+    pub(crate) fn next_of(&mut self) -> Option<Next<'_>> {
         let place = self.place()?;
         let trace = self.all.get_mut(place)?;
         let clock = *trace.reader.clock();
-        trace.reader.next_ref().map(|event| (event, &mut trace.decoder, clock))
+        let event = trace.reader.next_ref()?;
+        Some(Next { event, decoder: &mut trace.decoder, trace: place, clock, threads: &trace.threads })
     }
 
     /// The header of the first trace.

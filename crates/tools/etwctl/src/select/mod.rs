@@ -125,6 +125,14 @@ impl Selection {
         self.range.0 <= time && time < self.range.1
     }
 
+    /// The length of the part of an interval that is in the selected range of time, in units of 100 ns.
+    pub(crate) fn clip(&self, from: FileTime, to: FileTime) -> Option<u64> {
+        let start = from.max(self.range.0);
+        let end = to.min(self.range.1);
+        let has_part = start < end || (from == to && self.has_time(from));
+        has_part.then(|| end.0.saturating_sub(start.0).unsigned_abs())
+    }
+
     /// Whether an event may be selected, by its header alone.
     pub(crate) fn may_take(&self, event: &EventRef<'_>) -> bool {
         let is_at_level = self.level.is_none_or(|level| event.header.descriptor.level <= level);

@@ -21,6 +21,7 @@ mod otlp;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pdb;
+mod processor_time;
 mod reading;
 #[cfg(not(windows))]
 mod recording;

@@ -77,7 +77,9 @@ fn traces_of_one_machine_share_names_and_threads() {
         assert_eq!(stats[member], sum, "{member}");
     }
     assert_eq!(stats["processors"], 1, "the same in all files");
-    files.iter().for_each(|file| fs::remove_file(file).unwrap());
+    for file in &files {
+        fs::remove_file(file).unwrap();
+    }
 }
 
 #[test]
@@ -87,5 +89,7 @@ fn traces_of_different_machines_share_nothing() {
     assert_eq!(processes(&all), [json!(null)]);
     let run = etwctl(&format!("top {all}"));
     assert!(run.err.contains("machine-two.etl has another boot time than "), "{}", run.err);
-    files.iter().for_each(|file| fs::remove_file(file).unwrap());
+    for file in &files {
+        fs::remove_file(file).unwrap();
+    }
 }

@@ -29,7 +29,7 @@ fn trace(name: &str) -> PathBuf {
     trace.sample(0, 1_015_000, OWNER, 0x40_0010);
     trace.stack(0, 1_015_000, OWNER, &[0x40_0010, 0x40_0100]);
     trace.sample(0, 1_016_000, OWNER, 0x40_0020);
-    // The thread ran for 2 ms. It waits for 3 ms, and is then ready for 1 ms.
+    // The thread ran for 2 ms. It waits for 3 ms, is then ready for 1 ms, and runs until the end, for 4 ms.
     trace.switch(0, 1_030_000, IDLE, 70, 5);
     trace.event(0, 0x0532, 2, 1_060_000, IDLE, &words(&[70, 0]));
     trace.switch(0, 1_070_000, OWNER, 0, 1);
@@ -47,11 +47,11 @@ fn processor_time_comes_from_samples_and_context_switches() {
     let all = rows(&format!("top {} --json", path.display()));
     let found = all.as_array().unwrap().iter().find(|row| row["pid"] == 500).unwrap();
     let wanted = json!({
-        "process": "a.exe", "pid": 500, "samples": 2, "run_ms": 2.0, "ready_ms": 1.0, "wait_ms": 3.0, "switches": 2, "percent": 100.0,
+        "process": "a.exe", "pid": 500, "samples": 2, "run_ms": 6.0, "ready_ms": 1.0, "wait_ms": 3.0, "switches": 2, "percent": 100.0,
     });
     assert_eq!(found, &wanted);
     let threads = rows(&format!("top {} --by cpu --per thread --json", path.display()));
-    assert!(threads.as_array().unwrap().iter().any(|row| row["tid"] == 70 && row["run_ms"] == 2.0), "{threads}");
+    assert!(threads.as_array().unwrap().iter().any(|row| row["tid"] == 70 && row["run_ms"] == 6.0), "{threads}");
     let modules = rows(&format!("top {} --by cpu --per module --json", path.display()));
     assert_eq!(modules, json!([{"process": "a.exe", "pid": 500, "module": "a.exe", "samples": 2, "percent": 100.0}]));
     let wrong = etwctl(&format!("top {} --by disk --per thread", path.display()));
@@ -92,6 +92,12 @@ fn operations_are_summarised_by_process_and_object() {
     let nothing = etwctl(&format!("top {} --by memory", path.display()));
     assert_eq!(nothing.code, 0);
     assert!(nothing.err.contains("record hard page faults (MEMORY_HARD_FAULTS)"), "{}", nothing.err);
+    for selected in ["--where pid=7", "--from +1s"] {
+        let none = etwctl(&format!("top {} --by disk {selected}", path.display()));
+        assert!(none.code == 0 && none.err.contains("nothing of this is selected"), "{}", none.err);
+    }
+    let unknown = etwctl(&format!("top {} --by disk --where Nobody=7", path.display()));
+    assert!(unknown.code == 2 && unknown.err.contains("no event has 'Nobody'"), "{}", unknown.err);
     fs::remove_file(path).unwrap();
 }
 
@@ -104,9 +110,9 @@ fn transfers_are_those_of_the_kernel_or_of_its_manifest_provider() {
     trace.process(1_000_001, 500, "a.exe");
     // Process, size, addresses, ports in network byte order, and what is not counted. Another process's thread logs them.
     let sent = words(&[500, 1000, 0x0101_0101, 0x0202_0202, 0x5000_BB01, 0, 0, 0, 0]);
-    let received = words(&[500, 300, 0x01, 0, 0, 0x0100_0000, 0, 0, 0, 0, 0x5000_3500, 0, 0]);
+    let datagram = words(&[500, 300, 0x01, 0, 0, 0x0100_0000, 0, 0, 0, 0, 0x5000_3500, 0, 0]);
     trace.manifest(1_010_000, KERNEL_NETWORK, 10, (4, 8), &sent);
-    trace.manifest(1_020_000, KERNEL_NETWORK, 59, (4, 8), &received);
+    trace.manifest(1_020_000, KERNEL_NETWORK, 59, (4, 8), &datagram);
     trace.manifest(1_030_000, KERNEL_NETWORK, 12, (4, 8), &sent);
     let row = |protocol: &str, remote: &str, numbers: [u64; 5], percent: f64| {
         let [bytes, sent_bytes, received_bytes, sends, receives] = numbers;

@@ -1,41 +1,53 @@
 //! Processor time: samples, and the times between context switches.
 
 use std::collections::HashMap;
+use std::mem;
 
-use etw_etl::{Decoder, EventRef};
+use etw_etl::{Decoded, Decoder, Event, EventRef, Names};
 use etw_types::tracelogging::Value;
 
+use super::report::Report;
 use super::tally::{Key, Number, Tally};
+use super::timeline::{Did, Interval, Switch, Timeline};
 use super::{Analyzer, Moment, Per, function, hook};
+use crate::commands::trim;
 
 const SAMPLE: u16 = 0x0F2E;
 const SWITCH: u16 = 0x0524;
 const READY: u16 = 0x0532;
-/// `KTHREAD_STATE`: the thread could run, but another one was chosen.
-const STATES_READY: [u64; 3] = [1, 3, 7];
 
 /// Who ran, at which level of detail.
 #[derive(Debug)]
 pub(super) struct Cpu {
     per: Per,
-    /// The thread that runs on each processor, and since when.
-    running: HashMap<u16, (u32, i64)>,
-    /// Threads that do not run: since when, whether they wait, and since when they are ready.
-    stopped: HashMap<u32, Stopped>,
-    /// The row of each thread.
-    rows: HashMap<u32, Vec<Key>>,
+    processors: u16,
+    timeline: Timeline,
+    threads: HashMap<u32, Thread>,
+    /// The first context switch. Intervals are selected as if they were events of this kind.
+    template: Option<Event>,
+    has_samples: bool,
+    has_ready: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Stopped {
-    since: i64,
-    is_waiting: bool,
-    ready: Option<i64>,
+/// A thread, and the row of its times.
+#[derive(Clone, Debug)]
+struct Thread {
+    process: Option<u32>,
+    key: Vec<Key>,
+    names: Names,
 }
 
 impl Cpu {
-    pub(super) fn new(per: Per) -> Self {
-        Self { per, running: HashMap::new(), stopped: HashMap::new(), rows: HashMap::new() }
+    pub(super) fn new(per: Per, processors: u16, is_circular: bool) -> Self {
+        Self {
+            per,
+            processors,
+            timeline: Timeline::new(is_circular),
+            threads: HashMap::new(),
+            template: None,
+            has_samples: false,
+            has_ready: false,
+        }
     }
 
     pub(super) fn tally(per: Per) -> Tally {
@@ -55,94 +67,177 @@ impl Cpu {
         }
     }
 
-    fn key(&self, event: &EventRef<'_>, decoder: &mut Decoder, address: Option<u64>) -> Vec<Key> {
-        let (pid, stamp) = (event.header.process_id, event.header.stamp);
-        let process = pid.and_then(|pid| decoder.process(pid, stamp)).map(|process| process.name.clone());
-        let mut key: Vec<Key> = vec![process.into(), pid.into()];
-        match self.per {
-            Per::Process => {}
-            Per::Thread => {
-                let tid = event.header.thread_id;
-                key.extend([tid.into(), tid.and_then(|tid| decoder.thread(tid, stamp)).into()]);
-            }
-            Per::Module | Per::Function => {
-                let address = address.unwrap_or_default();
-                let name = decoder.frame(pid.unwrap_or_default(), stamp, address).into_iter().next();
-                let name = name.unwrap_or_else(|| format!("{address:#x}"));
-                key.push(if self.per == Per::Module {
-                    module(&name).to_owned().into()
-                } else {
-                    function(&name).to_owned().into()
-                });
+    const fn has_times(&self) -> bool {
+        matches!(self.per, Per::Process | Per::Thread)
+    }
+
+    /// A thread at the time of an event.
+    fn thread(&self, tid: Option<u32>, process: Option<u32>, stamp: u64, decoder: &Decoder) -> Thread {
+        let names = Names {
+            process: process.and_then(|pid| decoder.process(pid, stamp)),
+            thread: tid.and_then(|tid| decoder.thread(tid, stamp)),
+            ..Names::default()
+        };
+        let name = names.process.as_ref().map(|process| process.name.clone());
+        let mut key: Vec<Key> = vec![name.into(), process.into()];
+        if self.per == Per::Thread {
+            key.extend([tid.into(), names.thread.clone().into()]);
+        }
+        Thread { process, key, names }
+    }
+
+    /// The row of a time of which the trace does not tell who ran.
+    fn nobody(&self) -> Thread {
+        let mut key = vec![Key::Text("(unknown)".into()), Key::Nothing];
+        if self.per == Per::Thread {
+            key.extend([Key::Nothing, Key::Nothing]);
+        }
+        Thread { process: None, key, names: Names::default() }
+    }
+
+    fn sample(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
+        self.has_samples = true;
+        let header = &event.header;
+        let mut address = None;
+        let mut count = 1;
+        decoder.visit(event, &mut |field, value| match (&*field.name, value) {
+            ("InstructionPointer", Value::Hex(number)) => address = Some(number),
+            ("Count", Value::Unsigned(number)) => count = number,
+            _ => {}
+        });
+        if let Some(tid) = header.thread_id.filter(|_| self.has_times()) {
+            self.timeline.sample(now.trace, header.cpu, tid);
+            if !self.threads.contains_key(&tid) {
+                let thread = self.thread(Some(tid), header.process_id, header.stamp, decoder);
+                self.threads.insert(tid, thread);
             }
         }
-        key
+        if !report.has_time(now.time) || !report.takes_event(event, decoder) {
+            return;
+        }
+        let mut key = self.thread(header.thread_id, header.process_id, header.stamp, decoder).key;
+        if !self.has_times() {
+            let address = address.unwrap_or_default();
+            let name = decoder.frame(header.process_id.unwrap_or_default(), header.stamp, address).into_iter().next();
+            let name = name.unwrap_or_else(|| format!("{address:#x}"));
+            let name = if self.per == Per::Module { module(&name) } else { function(&name) };
+            key.push(name.to_owned().into());
+        }
+        report.tally.add(key, &[Some(count), None, None, None, None]);
     }
 
     /// A thread stops running on a processor and another one runs.
-    fn switch(&mut self, event: &EventRef<'_>, now: i64, decoder: &mut Decoder, tally: &mut Tally) {
-        let (mut new, mut old, mut state) = (0, 0, 0);
+    fn switch(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
+        let mut switch = Switch::default();
         decoder.visit(event, &mut |field, value| match (&*field.name, value) {
-            ("NewThreadId", Value::Unsigned(number)) => new = u32::try_from(number).unwrap_or_default(),
-            ("OldThreadId", Value::Unsigned(number)) => old = u32::try_from(number).unwrap_or_default(),
-            ("OldThreadState", Value::Signed(number)) => state = number.unsigned_abs(),
+            ("NewThreadId", Value::Unsigned(number)) => switch.new = u32::try_from(number).unwrap_or_default(),
+            ("OldThreadId", Value::Unsigned(number)) => switch.old = u32::try_from(number).unwrap_or_default(),
+            ("OldThreadState", Value::Signed(number)) => switch.old_state = number.unsigned_abs(),
             _ => {}
         });
-        let ran = self.running.insert(event.header.cpu, (new, now));
-        if let Some((thread, since)) = ran.filter(|(thread, _)| *thread == old)
-            && let Some(key) = self.rows.get(&thread)
-        {
-            tally.add(key.clone(), &[0, length(since, now), 0, 0, 0]);
+        let header = &event.header;
+        if self.template.is_none() {
+            self.template = Some(event.to_event());
         }
-        let is_waiting = !STATES_READY.contains(&state);
-        self.stopped.insert(old, Stopped { since: now, is_waiting, ready: None });
-        let key = self.key(event, decoder, None);
-        self.rows.insert(new, key.clone());
-        let (ready, waited) = match self.stopped.remove(&new) {
-            Some(Stopped { since, is_waiting: true, ready: Some(ready) }) => (length(ready, now), length(since, ready)),
-            Some(Stopped { since, is_waiting: true, ready: None }) => (0, length(since, now)),
-            Some(Stopped { since, .. }) => (length(since, now), 0),
-            None => (0, 0),
-        };
-        // The idle threads have the id 0; they never wait.
-        let (ready, waited) = if new == 0 { (0, 0) } else { (ready, waited) };
-        tally.add(key, &[0, 0, ready, waited, 1]);
+        if !self.threads.contains_key(&switch.old) {
+            let process = if switch.old == 0 { Some(0) } else { now.threads.process(switch.old, header.stamp) };
+            let thread = self.thread(Some(switch.old), process, header.stamp, decoder);
+            self.threads.insert(switch.old, thread);
+        }
+        // The old thread has its times before the new one, which can be another thread with the same id, replaces its row.
+        let mut intervals = Vec::new();
+        self.timeline.switch(now.trace, header.cpu, now.time, switch, &mut |interval| intervals.push(interval));
+        let (before, after): (Vec<_>, Vec<_>) =
+            intervals.into_iter().partition(|interval| interval.thread != Some(switch.new));
+        for interval in &before {
+            self.add(interval, report);
+        }
+        let process = if switch.new == 0 { Some(0) } else { header.process_id };
+        let thread = self.thread(Some(switch.new), process, header.stamp, decoder);
+        let key = thread.key.clone();
+        self.threads.insert(switch.new, thread);
+        for interval in &after {
+            self.add(interval, report);
+        }
+        if report.has_time(now.time) && report.takes_event(event, decoder) {
+            report.tally.add(key, &[None, None, None, None, Some(1)]);
+        }
+    }
+
+    /// Adds the part of an interval that is selected.
+    fn add(&self, interval: &Interval, report: &mut Report<'_>) {
+        let Some(ticks) = report.clip(interval.from, interval.to) else { return };
+        let nobody = self.nobody();
+        let thread = interval.thread.and_then(|tid| self.threads.get(&tid)).unwrap_or(&nobody);
+        let Some(template) = &self.template else { return };
+        if !report.takes(&subject(template, interval, thread), &Self::decoded(thread)) {
+            return;
+        }
+        let time = |did| (interval.did == did).then_some(ticks);
+        let numbers = [None, time(Did::Ran), time(Did::WasReady), time(Did::Waited), None];
+        report.tally.add(thread.key.clone(), &numbers);
+    }
+
+    /// What the conditions of a selection can name of an interval.
+    fn decoded(thread: &Thread) -> Decoded {
+        Decoded {
+            provider: Some("Thread".to_owned()),
+            event: Some("CSwitch".to_owned()),
+            names: thread.names.clone(),
+            ..Decoded::default()
+        }
     }
 }
 
 impl Analyzer for Cpu {
-    fn event(&mut self, event: &EventRef<'_>, now: Moment<'_>, decoder: &mut Decoder, tally: &mut Tally) {
-        let only_samples = matches!(self.per, Per::Module | Per::Function);
+    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
+        if self.has_times() && !trim::describes(event) {
+            self.timeline.see(now.trace, event.header.cpu, now.time);
+        }
         match hook(event) {
-            Some(SAMPLE) => {
-                let (mut address, mut count) = (None, 1);
-                decoder.visit(event, &mut |field, value| match (&*field.name, value) {
-                    ("InstructionPointer", Value::Hex(number)) => address = Some(number),
-                    ("Count", Value::Unsigned(number)) => count = number,
-                    _ => {}
-                });
-                let key = self.key(event, decoder, address);
-                tally.add(key, &[count, 0, 0, 0, 0]);
-            }
-            Some(SWITCH) if !only_samples => self.switch(event, now.time, decoder, tally),
-            Some(READY) if !only_samples => {
+            Some(SAMPLE) => self.sample(event, now, decoder, report),
+            Some(SWITCH) if self.has_times() => self.switch(event, now, decoder, report),
+            Some(READY) if self.has_times() => {
+                self.has_ready = true;
                 let mut thread = None;
                 decoder.visit(event, &mut |field, value| {
                     if let ("TThreadId", Value::Unsigned(number)) = (&*field.name, value) {
                         thread = u32::try_from(number).ok();
                     }
                 });
-                if let Some(stopped) = thread.and_then(|thread| self.stopped.get_mut(&thread)) {
-                    stopped.ready = stopped.ready.or(Some(now.time));
+                if let Some(thread) = thread {
+                    self.timeline.ready(thread, now.time);
                 }
             }
             _ => {}
         }
     }
+
+    fn finish(&mut self, report: &mut Report<'_>) {
+        let mut intervals = Vec::new();
+        let mut timeline = mem::take(&mut self.timeline);
+        timeline.finish(self.processors, &mut |interval| intervals.push(interval));
+        for interval in &intervals {
+            self.add(interval, report);
+        }
+        let has_switches = timeline.has_switches();
+        report.tally.tell("samples", self.has_samples);
+        for column in ["run_ms", "wait_ms", "switches"] {
+            report.tally.tell(column, has_switches);
+        }
+        // Without these events, a thread that waits is not seen to become ready.
+        report.tally.tell("ready_ms", has_switches && self.has_ready);
+    }
 }
 
-fn length(from: i64, to: i64) -> u64 {
-    u64::try_from(to.saturating_sub(from)).unwrap_or_default()
+/// An event that stands for an interval: of its thread, on its processor, at its end.
+fn subject<'a>(template: &'a Event, interval: &Interval, thread: &Thread) -> EventRef<'a> {
+    let mut subject = template.as_ref();
+    subject.header.process_id = thread.process;
+    subject.header.thread_id = interval.thread;
+    subject.header.cpu = interval.cpu;
+    subject.header.time.0 = interval.to;
+    subject
 }
 
 /// The module of a frame: `module!function+0x1`, `module+0x1` or an address.

@@ -6,6 +6,7 @@ use etw_etl::decode::{Node, Scalar};
 use etw_etl::{Decoded, Decoder, EventRef};
 
 use super::network::{Source, Transfer};
+use super::report::{Part, Report};
 use super::tally::{Key, Number, Tally};
 use super::{Analyzer, Moment, Topic, function, hook};
 use crate::values::counted;
@@ -16,12 +17,20 @@ const OPERATION_END: u16 = 0x044C;
 /// The provider of the .NET runtime.
 const DOTNET: &str = "Microsoft-Windows-DotNETRuntime";
 
+/// An operation that has not ended.
+#[derive(Debug)]
+struct Open {
+    /// Its row, or `None` if its event is not selected.
+    key: Option<Vec<Key>>,
+    start: i64,
+}
+
 /// Operations of one topic.
 #[derive(Debug)]
 pub(super) struct Operations {
     topic: Topic,
-    /// Operations that have not ended: their IRP or their process, with the row and the start.
-    open: HashMap<u64, (Vec<Key>, i64)>,
+    /// Operations that have not ended, by their IRP or their process.
+    open: HashMap<u64, Open>,
     /// Decodes transfers with the built-in schemas. Other schemas of Microsoft-Windows-Kernel-Network declare addresses and ports as plain numbers.
     transfers: Decoder,
     /// The source of transfers that is counted.
@@ -71,17 +80,23 @@ impl Operations {
     }
 
     /// Remembers an operation until its end.
-    fn start(&mut self, id: u64, key: Vec<Key>, now: i64) {
+    fn start(&mut self, id: u64, key: Option<Vec<Key>>, start: i64) {
         if self.open.len() < MOST_OPEN {
-            self.open.insert(id, (key, now));
+            self.open.insert(id, Open { key, start });
         }
+    }
+
+    /// Ends an operation. Returns its row and its time, if they are selected.
+    fn end(&mut self, id: u64, now: i64, report: &mut Report<'_>) -> Option<(Vec<Key>, Part)> {
+        let open = self.open.remove(&id)?;
+        Some((open.key?, report.part(Some(open.start), now)?))
     }
 }
 
 impl Analyzer for Operations {
-    fn event(&mut self, event: &EventRef<'_>, now: Moment<'_>, decoder: &mut Decoder, tally: &mut Tally) {
+    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
         if self.topic == Topic::Network {
-            return self.transfer(event, decoder, tally);
+            return self.transfer(event, now, decoder, report);
         }
         let hook = hook(event);
         let is_wanted = match (self.topic, hook) {
@@ -101,24 +116,24 @@ impl Analyzer for Operations {
         let content = decoder.decode(event);
         let row = Row { event, decoded: &content, now };
         match self.topic {
-            Topic::Disk => row.disk(tally),
-            Topic::File => self.file(&row, tally),
+            Topic::Disk => row.disk(report),
+            Topic::File => self.file(&row, report),
             Topic::Memory => {
-                let bytes = row.number("ByteCount").unwrap_or_default();
-                let time = row.since("InitialTime");
-                tally.add(row.key([row.file()]), &[time, time, 1, bytes]);
+                let Some(part) = row.part(report, row.start("InitialTime")) else { return };
+                let numbers = [part.time, part.time, part.count(1), part.count(row.number("ByteCount"))];
+                report.tally.add(row.key([row.file()]), &numbers);
             }
-            Topic::Registry => row.registry(tally),
-            Topic::Images => row.images(tally),
+            Topic::Registry => row.registry(report),
+            Topic::Images => row.images(report),
             Topic::Dpc => {
-                let time = row.since("InitialTime");
+                let Some(part) = row.part(report, row.start("InitialTime")) else { return };
                 let routine = row.number("Routine").unwrap_or_default();
                 let name = decoder.frame(0, event.header.stamp, routine).into_iter().next();
                 let name = name.map_or_else(|| format!("{routine:#x}"), |name| function(&name).to_owned());
-                tally.add(vec![row.name(), name.into()], &[time, time, 1]);
+                report.tally.add(vec![row.name(), name.into()], &[part.time, part.time, part.count(1)]);
             }
-            Topic::Heap => row.heap(tally),
-            Topic::Gc => self.pause(&row, tally),
+            Topic::Heap => row.heap(report),
+            Topic::Gc => self.pause(&row, report),
             Topic::Cpu | Topic::Network => {}
         }
     }
@@ -135,47 +150,52 @@ impl Analyzer for Operations {
 }
 
 impl Operations {
-    fn transfer(&mut self, event: &EventRef<'_>, decoder: &mut Decoder, tally: &mut Tally) {
+    fn transfer(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
         let Some(transfer) = Transfer::from_event(event) else { return };
         if *self.source.get_or_insert(transfer.source) != transfer.source {
             self.repeated += 1;
             return;
         }
-        transfer.count(event, &self.transfers.decode(event), decoder, tally);
+        if report.has_time(now.time) && report.takes_event(event, decoder) {
+            transfer.count(event, &self.transfers.decode(event), decoder, report.tally);
+        }
     }
 
     /// File operations end with an event of their own, which has the same IRP.
-    fn file(&mut self, row: &Row<'_>, tally: &mut Tally) {
+    fn file(&mut self, row: &Row<'_>, report: &mut Report<'_>) {
         let irp = row.number("IrpPtr").unwrap_or_default();
         if hook(row.event) == Some(OPERATION_END) {
-            if let Some((key, start)) = self.open.remove(&irp) {
-                let time = u64::try_from(row.now.time.saturating_sub(start)).unwrap_or_default();
-                tally.add(key, &[time, time, 0, 0, 0, 0, 0]);
+            if let Some((key, part)) = self.end(irp, row.now.time, report) {
+                let none = Some(0);
+                report.tally.add(key, &[part.time, part.time, none, none, none, none, none]);
             }
             return;
         }
-        let key = row.key([row.file()]);
-        let bytes = row.number("IoSize").unwrap_or_default();
-        let numbers = match hook(row.event) {
-            Some(0x0443) => [0, 0, 1, bytes, 0, 0, 0],
-            Some(0x0444) => [0, 0, 0, 0, 1, bytes, 0],
-            _ => [0, 0, 0, 0, 0, 0, 1],
-        };
-        tally.add(key.clone(), &numbers);
+        let key = report.takes(row.event, row.decoded).then(|| row.key([row.file()]));
+        if let Some(key) = key.clone().filter(|_| report.has_time(row.now.time)) {
+            let kind = match hook(row.event) {
+                Some(0x0443) => Direction::Read,
+                Some(0x0444) => Direction::Write,
+                _ => Direction::None,
+            };
+            let [reads, read_bytes, writes, written_bytes, others] = kind.numbers(Some(1), row.number("IoSize"));
+            // Only the end of the operation tells how long it took.
+            report.tally.add(key, &[None, None, reads, read_bytes, writes, written_bytes, others]);
+        }
         self.start(irp, key, row.now.time);
     }
 
     /// The threads of a process stand still from the beginning of their suspension to the end of their restart.
-    fn pause(&mut self, row: &Row<'_>, tally: &mut Tally) {
+    fn pause(&mut self, row: &Row<'_>, report: &mut Report<'_>) {
         let process = row.event.header.process_id.unwrap_or_default().into();
         match row.decoded.event.as_deref() {
             Some("GarbageCollection/GCSuspendEEBegin") => {
-                self.start(process, row.key([row.text("Reason")]), row.now.time);
+                let key = report.takes(row.event, row.decoded).then(|| row.key([row.text("Reason")]));
+                self.start(process, key, row.now.time);
             }
             Some("GarbageCollection/GCRestartEEEnd") => {
-                if let Some((key, start)) = self.open.remove(&process) {
-                    let time = u64::try_from(row.now.time.saturating_sub(start)).unwrap_or_default();
-                    tally.add(key, &[time, time, 1]);
+                if let Some((key, part)) = self.end(process, row.now.time, report) {
+                    report.tally.add(key, &[part.time, part.time, part.count(1)]);
                 }
             }
             _ => {}
@@ -187,7 +207,7 @@ impl Operations {
 struct Row<'a> {
     event: &'a EventRef<'a>,
     decoded: &'a Decoded,
-    now: Moment<'a>,
+    now: &'a Moment<'a>,
 }
 
 impl Row<'_> {
@@ -214,10 +234,19 @@ impl Row<'_> {
         }
     }
 
-    /// The time since a time stamp that the event has, in units of 100 ns.
-    fn since(&self, name: &str) -> u64 {
-        let start = self.number(name).map(|stamp| self.now.clock.time(stamp).0);
-        start.and_then(|start| u64::try_from(self.now.time.saturating_sub(start)).ok()).unwrap_or_default()
+    /// The time of a time stamp that the event has.
+    fn start(&self, name: &str) -> Option<i64> {
+        self.number(name).map(|stamp| self.now.clock.time(stamp).0)
+    }
+
+    /// The selected part of the operation that the event reports.
+    fn part(&self, report: &mut Report<'_>, start: Option<i64>) -> Option<Part> {
+        report.part(start, self.now.time).filter(|_| report.takes(self.event, self.decoded))
+    }
+
+    /// Whether the event is selected.
+    fn is_selected(&self, report: &mut Report<'_>) -> bool {
+        report.has_time(self.now.time) && report.takes(self.event, self.decoded)
     }
 
     fn key<const N: usize>(&self, more: [Key; N]) -> Vec<Key> {
@@ -233,33 +262,36 @@ impl Row<'_> {
         Key::Text(self.decoded.event.as_deref().unwrap_or_default().into())
     }
 
-    fn disk(&self, tally: &mut Tally) {
+    fn disk(&self, report: &mut Report<'_>) {
+        let ticks = self.number("HighResResponseTime");
+        let start = ticks.map(|ticks| self.now.clock.time(self.event.header.stamp.saturating_sub(ticks)).0);
+        let Some(part) = self.part(report, start) else { return };
         let disk = self.number("DiskNumber").and_then(|number| u32::try_from(number).ok());
-        let bytes = self.number("TransferSize").unwrap_or_default();
-        let ticks = self.number("HighResResponseTime").unwrap_or_default();
-        let start = self.event.header.stamp.saturating_sub(ticks);
-        let time = u64::try_from(self.now.time.saturating_sub(self.now.clock.time(start).0)).unwrap_or_default();
-        let numbers = match hook(self.event) {
-            Some(0x010A) => [time, time, 1, bytes, 0, 0, 0],
-            Some(0x010B) => [time, time, 0, 0, 1, bytes, 0],
-            _ => [time, time, 0, 0, 0, 0, 1],
+        let kind = match hook(self.event) {
+            Some(0x010A) => Direction::Read,
+            Some(0x010B) => Direction::Write,
+            _ => Direction::None,
         };
-        tally.add(self.key([disk.into(), self.file()]), &numbers);
+        let bytes = part.count(self.number("TransferSize"));
+        let [reads, read_bytes, writes, written_bytes, others] = kind.numbers(part.count(1), bytes);
+        let numbers = [part.time, part.time, reads, read_bytes, writes, written_bytes, others];
+        report.tally.add(self.key([disk.into(), self.file()]), &numbers);
     }
 
-    fn registry(&self, tally: &mut Tally) {
+    fn registry(&self, report: &mut Report<'_>) {
+        let Some(part) = self.part(report, self.start("InitialTime")) else { return };
         let is_failed = self.number("Status").is_some_and(|status| status & 0x8000_0000 != 0);
-        let time = self.since("InitialTime");
         let name = || match self.text("KeyName") {
             Key::Text(name) if name.is_empty() => Key::Nothing,
             name => name,
         };
         let key = self.decoded.names.key.clone().map_or_else(name, Key::Text);
-        tally.add(self.key([self.name(), key]), &[1, is_failed.into(), time, time]);
+        let numbers = [part.count(1), part.count(u64::from(is_failed)), part.time, part.time];
+        report.tally.add(self.key([self.name(), key]), &numbers);
     }
 
     /// Allocations of heaps and of the .NET runtime.
-    fn heap(&self, tally: &mut Tally) {
+    fn heap(&self, report: &mut Report<'_>) {
         let (heap, kind, bytes) = match self.decoded.event.as_deref() {
             Some("Alloc") => ("native", Key::Nothing, self.number("AllocSize")),
             Some("ReAlloc") => ("native", Key::Nothing, self.number("NewAllocSize")),
@@ -269,10 +301,15 @@ impl Row<'_> {
             }
             _ => return,
         };
-        tally.add(self.key([Key::Text(heap.into()), kind]), &[bytes.unwrap_or_default(), 1]);
+        if self.is_selected(report) {
+            report.tally.add(self.key([Key::Text(heap.into()), kind]), &[bytes, Some(1)]);
+        }
     }
 
-    fn images(&self, tally: &mut Tally) {
+    fn images(&self, report: &mut Report<'_>) {
+        if !self.is_selected(report) {
+            return;
+        }
         let path = self.decoded.names.file.as_deref().map(str::to_owned);
         let path = path.or_else(|| match self.text("FileName") {
             Key::Text(path) => Some(path.to_string()),
@@ -281,7 +318,28 @@ impl Row<'_> {
         let Some(path) = path else { return };
         let name = path.rsplit(['\\', '/']).next().unwrap_or_default().to_owned();
         let is_load = self.decoded.event.as_deref() == Some("Load");
-        let bytes = self.number("ImageSize").unwrap_or_default();
-        tally.add(vec![name.into(), path.into()], &[is_load.into(), bytes, (!is_load).into()]);
+        let numbers = [Some(is_load.into()), self.number("ImageSize"), Some((!is_load).into())];
+        report.tally.add(vec![name.into(), path.into()], &numbers);
+    }
+}
+
+/// Where a transfer moves data.
+#[derive(Clone, Copy, Debug)]
+enum Direction {
+    Read,
+    Write,
+    /// Another operation, which moves none.
+    None,
+}
+
+impl Direction {
+    /// The numbers of reads, of bytes that were read, of writes, of bytes that were written, and of other operations.
+    const fn numbers(self, count: Option<u64>, bytes: Option<u64>) -> [Option<u64>; 5] {
+        let none = Some(0);
+        match self {
+            Self::Read => [count, bytes, none, none, none],
+            Self::Write => [none, none, count, bytes, none],
+            Self::None => [none, none, none, none, count],
+        }
     }
 }

@@ -58,12 +58,14 @@ impl Transfer {
     }
 
     /// Adds the transfer to its row. Its process is in the payload: the thread that logs it can be another one's.
-    pub(super) fn count(self, event: &EventRef<'_>, decoded: &Decoded, decoder: &mut Decoder, tally: &mut Tally) {
-        let bytes = number(decoded, "size").unwrap_or_default();
-        let pid = number(decoded, "PID").and_then(|pid| u32::try_from(pid).ok()).or(event.header.process_id);
+    pub(super) fn count(self, event: &EventRef<'_>, content: &Decoded, decoder: &Decoder, tally: &mut Tally) {
+        let bytes = number(content, "size");
+        let pid = number(content, "PID").and_then(|pid| u32::try_from(pid).ok()).or(event.header.process_id);
         let process = pid.and_then(|pid| decoder.process(pid, event.header.stamp)).map(|process| process.name.clone());
-        let key = vec![process.into(), pid.into(), Key::Text(self.protocol.into()), remote(decoded).into()];
-        let numbers = if self.is_sent { [bytes, bytes, 0, 1, 0] } else { [bytes, 0, bytes, 0, 1] };
+        let key = vec![process.into(), pid.into(), Key::Text(self.protocol.into()), remote(content).into()];
+        let none = Some(0);
+        let one = Some(1);
+        let numbers = if self.is_sent { [bytes, bytes, none, one, none] } else { [bytes, none, bytes, none, one] };
         tally.add(key, &numbers);
     }
 }
