@@ -22,7 +22,25 @@ static NTSTATUS ActivityIds(void)
     return 0;
 }
 
-static const STEP Steps[] = {ActivityIds};
+static UNICODE_STRING *GivenPath, OwnPath;
+
+/* DRIVER_INITIALIZE: the I/O manager frees the path after DriverEntry has returned, and a driver keeps a copy. */
+static NTSTATUS RegistryPath(void)
+{
+    const UNICODE_STRING *path = BUG == 2 ? GivenPath : &OwnPath;
+
+    CHECK(path->Length > 20); /* mark 2 */
+    CHECK(path->Buffer[0] == L'\\');
+    return 0;
+}
+
+static const STEP Steps[] = {ActivityIds, RegistryPath};
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    RtlFreeUnicodeString(&OwnPath);
+    DeleteDevice(Driver);
+}
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
@@ -37,6 +55,9 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     PDEVICE_OBJECT device;
 
-    (void)Path;
-    return CreateDevice(Driver, L"\\Device\\CDocumented", Dispatch, &device);
+    GivenPath = Path;
+    CHECK(CALL(ANY, "RtlDuplicateUnicodeString", 1, Path, &OwnPath) == 0);
+    CHECK(CreateDevice(Driver, L"\\Device\\CDocumented", Dispatch, &device) == 0);
+    Driver->DriverUnload = Unload;
+    return 0;
 }

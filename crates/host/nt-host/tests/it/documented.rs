@@ -5,10 +5,10 @@ use crate::common::c::build;
 use crate::common::c::plain;
 use crate::kernel::{every_step_of, steps_succeed};
 use etw_types::NtStatus;
-use nt_host::{Builder, Matrix, NtHost, Rule};
+use nt_host::{Builder, Error, Matrix, NtHost, Rule};
 
 /// The steps of `wdm_documented`, in order.
-const STEPS: [&str; 1] = ["activity ids"];
+const STEPS: [&str; 2] = ["activity ids", "the registry path"];
 
 fn driver(bug: u32) -> Builder {
     NtHost::builder().driver(build("wdm_documented", bug, "DriverEntry", &["ntoskrnl"]))
@@ -36,6 +36,17 @@ fn the_irql_limit_of_a_routine_can_depend_on_its_arguments() {
     assert_eq!(finding.detail, "called at IRQL 2 with these arguments, allowed up to 1");
     assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(1));
     assert_eq!(report.findings().len(), 1, "{:#?}", report.findings());
+}
+
+#[test]
+fn the_registry_path_of_driver_entry_is_gone_when_that_has_returned() {
+    let host = driver(2).start().expect("DriverEntry");
+    let stopped = host.add_device().expect("a device").ioctl(0x0022_2000, &[], 256);
+    assert!(matches!(stopped, Err(Error::Stopped(_))), "{stopped:?}");
+    let report = host.report();
+    let finding = report.findings_of(Rule::UseAfterFree).next().expect("a finding");
+    assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(2));
+    assert!(finding.detail.contains("the RegistryPath of DriverEntry"), "{}", finding.detail);
 }
 
 /// What an allocation of `wdm_raise` did: it returned memory or NULL, or raised `STATUS_INSUFFICIENT_RESOURCES`.

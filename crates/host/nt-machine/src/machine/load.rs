@@ -206,6 +206,7 @@ fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
         Some(initialize) => call_back(INITIALIZE, PASSIVE, initialize, &[path.address()]),
         None => call_back("DriverEntry", PASSIVE, entry, &[driver.address(), path.address()]),
     };
+    device::free_registry_path(path).or_stop();
     let status = NtStatus::from_int(status as u32);
     if status.is_success() {
         registration::reinitialize(driver);

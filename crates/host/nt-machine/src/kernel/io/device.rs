@@ -208,6 +208,18 @@ pub(crate) fn new_driver(
     Ok((driver, new_string(registry_path)?))
 }
 
+/// Frees the path that an entry point has got: its page tells drivers to copy the string, because the I/O manager frees
+/// it after `DriverEntry` has returned.
+pub(crate) fn free_registry_path(path: GuestPtr<UNICODE_STRING>) -> Result<(), Fault> {
+    const LATE: &str = "the RegistryPath of DriverEntry, which is freed when that returns: copy the string";
+    let buffer = path.Buffer().read()?;
+    let mut pool = lock(&kernel().pool);
+    for address in [buffer.address(), path.address()] {
+        pool.free_object_as(address, (Rule::UseAfterFree.into(), LATE));
+    }
+    Ok(())
+}
+
 /// Returns the driver's `AddDevice` routine.
 pub(crate) fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Option<GuestPtr<Code>>, Fault> {
     Ok(driver.DriverExtension().read()?.AddDevice().read()?.non_null())
