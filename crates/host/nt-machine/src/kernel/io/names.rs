@@ -2,6 +2,7 @@
 
 use super::device::{Device, Link};
 use crate::kernel::ex::paths::canonical;
+use crate::kernel::rtl::case::is_same_name;
 use crate::kernel::{kernel, lock};
 use crate::layout::DEVICE_OBJECT;
 use crate::memory::GuestPtr;
@@ -11,13 +12,13 @@ const MOST_LINKS: u32 = 32;
 
 /// Returns whether two names are spellings of the same name.
 pub(crate) fn are_same(one: &str, other: &str) -> bool {
-    canonical(one).eq_ignore_ascii_case(&canonical(other))
+    is_same_name(&canonical(one), &canonical(other))
 }
 
 /// Returns the part of `name` that follows `base`: empty, or a path that begins with a backslash.
 pub(crate) fn rest_behind(name: &str, base: &str) -> Option<String> {
     let (name, base) = (canonical(name), canonical(base));
-    let same = !base.is_empty() && name.get(..base.len())?.eq_ignore_ascii_case(&base);
+    let same = !base.is_empty() && is_same_name(name.get(..base.len())?, &base);
     let rest = name.get(base.len()..).filter(|rest| same && (rest.is_empty() || rest.starts_with('\\')));
     rest.map(str::to_owned)
 }

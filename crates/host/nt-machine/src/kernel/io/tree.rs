@@ -7,6 +7,7 @@ use etw_types::NtStatus;
 use super::content::Content;
 use crate::kernel::ex::paths::{leaf, parent};
 use crate::kernel::kernel;
+use crate::kernel::rtl::case::folded;
 use crate::memory::{GuestPtr, Opaque};
 use crate::sorted::SortedMap;
 
@@ -115,14 +116,14 @@ impl Volume {
 
     fn put(&mut self, path: &str, data: Option<Content>) {
         let name = leaf(path).to_owned();
-        self.nodes.insert(path.to_lowercase(), Node { name, data, ..Node::default() });
+        self.nodes.insert(folded(path), Node { name, data, ..Node::default() });
     }
 
     /// Adds a file or a folder that the test describes, and the folders above it.
     fn add(&mut self, path: &str, data: Option<&Vec<u8>>) {
         for (end, _) in path.match_indices('\\').skip(1) {
             let dir = &path[..end];
-            if !self.nodes.contains_key(&dir.to_lowercase()) {
+            if !self.nodes.contains_key(&folded(&dir)) {
                 self.put(dir, None);
             }
         }
@@ -138,7 +139,7 @@ impl Volume {
     pub(super) fn create(&mut self, path: &str, disposition: u32, options: u32) -> Result<u64, NtStatus> {
         let wants_folder = options & DIRECTORY != 0;
         let spelled = path;
-        let path = path.to_lowercase();
+        let path = folded(path);
         let path = path.as_str();
         if self.node(path).is_some_and(|node| node.goes) {
             return Err(NtStatus::DeletePending);
@@ -235,7 +236,7 @@ impl Volume {
 
     /// Deletes a file that is not open.
     pub(crate) fn delete(&mut self, path: &str) -> NtStatus {
-        let path = &path.to_lowercase();
+        let path = &folded(path);
         if self.node(path).is_none() {
             return NtStatus::ObjectNameNotFound;
         }
@@ -275,7 +276,7 @@ impl Volume {
     /// Gives an open file another path.
     pub(crate) fn rename(&mut self, file: u64, to: &str, replace: bool) -> NtStatus {
         let Some(from) = self.open.get(&file).cloned() else { return NtStatus::InvalidParameter };
-        let target = to.to_lowercase();
+        let target = folded(to);
         if self.node(parent(&target)).is_none_or(|above| above.data.is_some()) {
             return NtStatus::ObjectPathNotFound;
         }
@@ -315,7 +316,7 @@ impl Volume {
         self.fill();
         let mut spelled = String::new();
         for part in path.split('\\').filter(|part| !part.is_empty()) {
-            let node = self.nodes.get(&format!("{spelled}\\{part}").to_lowercase());
+            let node = self.nodes.get(&folded(&format!("{spelled}\\{part}")));
             spelled.push('\\');
             spelled.push_str(node.map_or(part, |node| &node.name));
         }

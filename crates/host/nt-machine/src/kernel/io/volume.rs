@@ -13,6 +13,7 @@ pub(crate) use super::tree::{Listed, Size, Volume};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object::{self, Lifetime};
 use crate::kernel::ex::paths::canonical;
+use crate::kernel::rtl::case::folded;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::GuestPtr;
@@ -69,7 +70,7 @@ pub(crate) fn new_object(path: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
 pub(crate) fn open(file: GuestPtr<FILE_OBJECT>, path: &str, disposition: u32, options: u32) -> Outcome<u64> {
     let done = lock(&kernel().io).volume.create(path, disposition, options)?;
     let address = file.address();
-    lock(&kernel().io).volume.open.insert(address, path.to_lowercase());
+    lock(&kernel().io).volume.open.insert(address, folded(path));
     let mut stream = lock(&kernel().io).volume.stream(address).unwrap_or_default();
     if stream.is_null() {
         stream = lock(&kernel().pool).try_new_objects::<u64>(STREAM)?.cast();

@@ -8,6 +8,7 @@ use crate::config::{Config, RegistryKey, RegistryValue};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::ex::paths::parent;
+use crate::kernel::rtl::case::{folded, is_same_name};
 use crate::kernel::{kernel, lock};
 use crate::sorted::SortedMap;
 use crate::verify::gap;
@@ -138,7 +139,7 @@ impl Registry {
     }
 
     fn find(&self, path: &str) -> Option<u64> {
-        let position = self.keys.iter().position(|key| !key.deleted && key.path.eq_ignore_ascii_case(path))?;
+        let position = self.keys.iter().position(|key| !key.deleted && is_same_name(&key.path, path))?;
         Some(position as u64 + 1)
     }
 
@@ -163,7 +164,7 @@ impl Registry {
     /// Returns a value that the driver looks for.
     pub(crate) fn value(&mut self, key: u64, name: &str) -> Option<Value> {
         let key = self.get(key)?;
-        let found = key.values.get(&name.to_lowercase()).map(|(_, value)| value.clone());
+        let found = key.values.get(&folded(name)).map(|(_, value)| value.clone());
         if found.is_none() {
             note_missing(&key.path, name);
         }
@@ -183,15 +184,15 @@ impl Registry {
     /// Returns a number that the system, and not the driver, looks for.
     fn setting(&self, path: &str, name: &str) -> Option<u32> {
         let key = self.keys.get((self.find(path)? as usize).checked_sub(1)?)?;
-        let (_, (_, data)) = key.values.get(&name.to_lowercase())?;
+        let (_, (_, data)) = key.values.get(&folded(name))?;
         data.first_chunk().copied().map(u32::from_le_bytes)
     }
 
     /// Sets a value. Returns whether the key exists.
     pub(crate) fn set(&mut self, key: u64, name: &str, value: Value) -> bool {
         let Some(key) = self.get(key) else { return false };
-        let is_same = key.values.get(&name.to_lowercase()).is_some_and(|(_, old)| *old == value);
-        key.values.insert(name.to_lowercase(), (name.to_owned(), value));
+        let is_same = key.values.get(&folded(name)).is_some_and(|(_, old)| *old == value);
+        key.values.insert(folded(name), (name.to_owned(), value));
         if !is_same {
             let path = key.path.clone();
             self.changed(&path, LAST_SET);
@@ -202,7 +203,7 @@ impl Registry {
     /// Removes a value. Returns whether it existed.
     pub(crate) fn remove(&mut self, key: u64, name: &str) -> bool {
         let Some(key) = self.get(key) else { return false };
-        let existed = key.values.remove(&name.to_lowercase()).is_some();
+        let existed = key.values.remove(&folded(name)).is_some();
         if existed {
             let path = key.path.clone();
             self.changed(&path, LAST_SET);
@@ -212,8 +213,8 @@ impl Registry {
 
     /// Returns the names of the direct subkeys of a key.
     pub(super) fn below(&mut self, key: u64) -> Vec<String> {
-        let Some(parent) = self.get(key).map(|key| format!("{}\\", key.path.to_lowercase())) else { return Vec::new() };
-        let live = self.keys.iter().filter(|key| !key.deleted && key.path.to_lowercase().starts_with(&parent));
+        let Some(parent) = self.get(key).map(|key| format!("{}\\", folded(&key.path))) else { return Vec::new() };
+        let live = self.keys.iter().filter(|key| !key.deleted && folded(&key.path).starts_with(&parent));
         live.filter_map(|key| key.path.get(parent.len()..).filter(|rest| !rest.contains('\\')))
             .map(str::to_owned)
             .collect()
@@ -254,8 +255,8 @@ impl Registry {
         if self.watchers.is_empty() {
             return;
         }
-        let path = path.to_lowercase();
-        let watched = |key: u64| self.keys.get((key as usize).wrapping_sub(1)).map(|key| key.path.to_lowercase());
+        let path = folded(path);
+        let watched = |key: u64| self.keys.get((key as usize).wrapping_sub(1)).map(|key| folded(&key.path));
         let wants = |watcher: &mut Watcher| watched(watcher.key).is_some_and(|key| watcher.wants(&key, &path, what));
         self.due.extend(self.watchers.extract_if(.., wants));
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::string::upcase;
+use super::case::{downcase, upcase};
 use crate::memory::{Fault, GuestPtr, Plain};
 use crate::routine::{ANY, routines};
 
@@ -402,11 +402,6 @@ fn fold<T: Unit>(target: GuestPtr<T>, change: fn(T) -> T) -> Result<GuestPtr<T>,
     let units: Vec<T> = text(target)?.into_iter().map(change).collect();
     target.write_all(&units)?;
     Ok(target)
-}
-
-fn downcase(unit: u16) -> u16 {
-    let lower = char::from_u32(unit.into()).and_then(|c| c.to_lowercase().next());
-    lower.and_then(|lower| u16::try_from(u32::from(lower)).ok()).unwrap_or(unit)
 }
 
 /// Returns the number at the beginning of a text, after white space and a sign; 0 if there is none.

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use etw_types::{Guid, NtStatus};
 
+use super::case::{downcase, upcase};
 use crate::kernel::pool;
 use crate::kernel::registry::keys::USER;
 use crate::kernel::{kernel, lock};
@@ -75,7 +76,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC), fails(NO_RESOURCES)]
     fn RtlDowncaseUnicodeString(&call, target: Unicode, source: Unicode, allocate: bool) -> Outcome {
-        store_text(call, target, &source.text()?.to_lowercase(), allocate)
+        let units: Vec<u16> = source.units()?.into_iter().map(downcase).collect();
+        store(call, target, &units, allocate)
     }
 
     #[irql(APC)]
@@ -271,16 +273,6 @@ routines! { pub(super) ROUTINES;
         let units = folded(string, ignore_case)?.into_iter();
         hash.set(units.fold(0_u32, |hash, unit| hash.wrapping_mul(65_599).wrapping_add(unit.into())))?;
         done(())
-    }
-}
-
-/// Converts to upper case like the kernel: one unit becomes one unit.
-pub(super) fn upcase(unit: u16) -> u16 {
-    let Some(c) = char::from_u32(unit.into()) else { return unit };
-    let mut upper = c.to_uppercase();
-    match (upper.next(), upper.next()) {
-        (Some(upper), None) => u16::try_from(u32::from(upper)).unwrap_or(unit),
-        _ => unit,
     }
 }
 
