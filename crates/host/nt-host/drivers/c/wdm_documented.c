@@ -34,7 +34,112 @@ static NTSTATUS RegistryPath(void)
     return 0;
 }
 
-static const STEP Steps[] = {ActivityIds, RegistryPath};
+#define OVERFLOW ((NTSTATUS)0x80000005)
+#define INVALID ((NTSTATUS)0xC000000D)
+#define SMALL ((NTSTATUS)0xC0000023)
+
+static WCHAR Wide[0x8000];
+static CHAR Narrow[0x8002];
+
+/* The routines that convert to a string return STATUS_BUFFER_OVERFLOW if it does not fit. */
+static NTSTATUS SmallBuffers(void)
+{
+    static UCHAR sid[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18}, large[12] = {1, 1, 0, 0x28, 0x65, 0x1F, 0xE8, 0x48, 12};
+    UNICODE_STRING text = {0, 4, Wide};
+    ANSI_STRING narrow;
+
+    CHECK((NTSTATUS)CALL(ANY, "RtlIntegerToUnicodeString", 123, 10, &text) == OVERFLOW);
+    CHECK((NTSTATUS)CALL(ANY, "RtlIntegerToUnicodeString", 12, 10, &text) == 0 && text.Length == 4);
+    CHECK((NTSTATUS)CALL(ANY, "RtlInt64ToUnicodeString", 123ull, 10, &text) == OVERFLOW);
+    CHECK((NTSTATUS)CALL(ANY, "RtlConvertSidToUnicodeString", &text, sid, FALSE) == OVERFLOW);
+    RtlInitAnsiString(&narrow, "ab");
+    CHECK(RtlAnsiStringToUnicodeString(&text, &narrow, FALSE) == OVERFLOW);
+    text.MaximumLength = sizeof(Wide) / 2;
+    CHECK(RtlAnsiStringToUnicodeString(&text, &narrow, FALSE) == 0 && text.Length == 4);
+    /* The second SID is the example of the routine's page: more than 2^32 is hexadecimal. */
+    CHECK((NTSTATUS)CALL(ANY, "RtlConvertSidToUnicodeString", &text, sid, FALSE) == 0);
+    CHECK(RtlCompareMemory(Wide, L"S-1-5-18", 16) == 16 && text.Length == 16);
+    CHECK((NTSTATUS)CALL(ANY, "RtlConvertSidToUnicodeString", &text, large, FALSE) == 0);
+    CHECK(RtlCompareMemory(Wide, L"S-1-0x28651FE848-12", 38) == 38 && text.Length == 38);
+    return 0;
+}
+
+static NTSTATUS LongStrings(void)
+{
+    UNICODE_STRING wide;
+    ANSI_STRING narrow;
+    ULONG index;
+
+    for (index = 0; index < 0x7FFE; index++) {
+        Wide[index] = 'a';
+    }
+    for (index = 0; index < 0x8001; index++) {
+        Narrow[index] = 'a';
+    }
+    Wide[0x7FFE] = Wide[0x7FFF] = Narrow[0x8001] = 0;
+    CHECK((NTSTATUS)CALL(ANY, "RtlInitUnicodeStringEx", &wide, Wide) == 0 && wide.Length == 0xFFFC);
+    Wide[0x7FFE] = 'a';
+    CHECK((NTSTATUS)CALL(ANY, "RtlInitUnicodeStringEx", &wide, Wide) == (NTSTATUS)0xC0000106);
+    RtlInitAnsiString(&narrow, Narrow);
+    CHECK(narrow.Length == 0x8001 && narrow.MaximumLength == 0x8002);
+    return 0;
+}
+
+static NTSTATUS Hashes(void)
+{
+    UNICODE_STRING text;
+    ULONG hash = 0;
+
+    RtlInitUnicodeString(&text, L"ab");
+    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 0, &hash) == 0 && hash == 'A' * 65599 + 'B');
+    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 2, &hash) == INVALID);
+    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", NULL, TRUE, 0, &hash) == INVALID);
+    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 0, NULL) == INVALID);
+    return 0;
+}
+
+/* RtlUnicodeToUTF8N and RtlUTF8ToUnicodeN: the count "never exceeds" the maximum, and no part of a character is written. */
+static NTSTATUS Utf8(void)
+{
+    ROUTINE(NTSTATUS, RtlUnicodeToUTF8N, PCHAR, ULONG, ULONG *, PCWSTR, ULONG);
+    ROUTINE(NTSTATUS, RtlUTF8ToUnicodeN, PWSTR, ULONG, ULONG *, const CHAR *, ULONG);
+    ULONG count = 0;
+
+    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, NULL, 2) == (NTSTATUS)0xC00000F2);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, L"ab", 3) == (NTSTATUS)0xC00000F3);
+    CHECK(RtlUnicodeToUTF8N(NULL, 0, NULL, L"ab", 4) == INVALID);
+    CHECK(RtlUnicodeToUTF8N(NULL, 0, &count, L"a\x20ac", 4) == 0 && count == 4);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 3, &count, L"a\x20ac", 4) == SMALL && count == 1);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 4, &count, L"a\x20ac", 4) == 0 && count == 4);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, L"\xd800", 2) == (NTSTATUS)0x107 && count == 3);
+    CHECK(RtlUTF8ToUnicodeN(Wide, 16, &count, NULL, 1) == (NTSTATUS)0xC00000F2);
+    CHECK(RtlUTF8ToUnicodeN(Wide, 3, &count, "ab", 2) == SMALL && count == 2);
+    CHECK(RtlUTF8ToUnicodeN(Wide, 4, &count, "ab", 2) == 0 && count == 4);
+    CHECK(RtlUTF8ToUnicodeN(Wide, 16, &count, "\xff", 1) == (NTSTATUS)0x107);
+    return 0;
+}
+
+/* As recorded by Wine's tests, which pass on Windows: dlls/ntdll/tests/rtlstr.c. */
+static NTSTATUS Duplicates(void)
+{
+    ROUTINE(NTSTATUS, RtlDuplicateUnicodeString, ULONG, PUNICODE_STRING, PUNICODE_STRING);
+    UNICODE_STRING text, empty, copy;
+
+    RtlInitUnicodeString(&text, L"abc");
+    RtlInitUnicodeString(&empty, L"");
+    CHECK(RtlDuplicateUnicodeString(0, &text, &copy) == 0 && copy.Length == 6 && copy.MaximumLength == 6);
+    RtlFreeUnicodeString(&copy);
+    CHECK(RtlDuplicateUnicodeString(1, &text, &copy) == 0 && copy.MaximumLength == 8 && copy.Buffer[3] == 0);
+    RtlFreeUnicodeString(&copy);
+    CHECK(RtlDuplicateUnicodeString(1, &empty, &copy) == 0 && copy.MaximumLength == 0 && copy.Buffer == NULL);
+    CHECK(RtlDuplicateUnicodeString(3, &empty, &copy) == 0 && copy.MaximumLength == 2 && copy.Buffer != NULL);
+    RtlFreeUnicodeString(&copy);
+    CHECK(RtlDuplicateUnicodeString(2, &text, &copy) == INVALID && RtlDuplicateUnicodeString(4, &text, &copy) == INVALID);
+    CHECK(RtlDuplicateUnicodeString(0, NULL, &copy) == INVALID && RtlDuplicateUnicodeString(0, &text, NULL) == INVALID);
+    return 0;
+}
+
+static const STEP Steps[] = {ActivityIds, RegistryPath, SmallBuffers, LongStrings, Hashes, Utf8, Duplicates};
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 {

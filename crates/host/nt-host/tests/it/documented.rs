@@ -8,7 +8,15 @@ use etw_types::NtStatus;
 use nt_host::{Builder, Error, Matrix, NtHost, Rule};
 
 /// The steps of `wdm_documented`, in order.
-const STEPS: [&str; 2] = ["activity ids", "the registry path"];
+const STEPS: [&str; 7] = [
+    "activity ids",
+    "the registry path",
+    "buffers that are too small",
+    "long strings",
+    "hashes",
+    "UTF-8",
+    "copies of strings",
+];
 
 fn driver(bug: u32) -> Builder {
     NtHost::builder().driver(build("wdm_documented", bug, "DriverEntry", &["ntoskrnl"]))

@@ -86,7 +86,9 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let head = sid.read()?;
         let authority = head.IdentifierAuthority.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        let mut text = format!("S-{}-{authority}", head.Revision);
+        let mut text = format!("S-{}-", head.Revision);
+        // The page of the routine: larger values are hexadecimal.
+        let _ = if authority <= 1 << 32 { write!(text, "{authority}") } else { write!(text, "0x{authority:X}") };
         for part in sid.after::<u32>().array(head.SubAuthorityCount.into()).read()? {
             let _ = write!(text, "-{part}");
         }

@@ -1,5 +1,6 @@
 //! Counted strings: `RtlInitUnicodeString` and its relatives.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use etw_types::{Guid, NtStatus};
@@ -10,10 +11,16 @@ use crate::kernel::registry::keys::USER;
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, GuestSlice, Plain};
-use crate::routine::{ANY, APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{ANY, APC, Call, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The maximum size of a counted string in bytes.
 const MOST: usize = 0xFFFE;
+
+/// `RTL_DUPLICATE_UNICODE_STRING_…`.
+const NULL_TERMINATE: u32 = 1;
+const ALLOCATE_NULL_STRING: u32 = 2;
+/// `HASH_STRING_ALGORITHM_DEFAULT` and `HASH_STRING_ALGORITHM_X65599`.
+const HASH_ALGORITHMS: [u32; 2] = [0, 1];
 
 type Unicode = GuestPtr<UNICODE_STRING>;
 
@@ -25,6 +32,9 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn RtlInitUnicodeStringEx(string: Unicode, source: Option<GuestPtr<u16>>) -> Outcome {
+        if source.map_or(Ok(Vec::new()), GuestPtr::<u16>::terminated)?.len() * 2 > MOST - 2 {
+            return fail(NtStatus::NameTooLong);
+        }
         done(initialize_unicode(string, source)?)
     }
 
@@ -96,7 +106,12 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn RtlAnsiStringToUnicodeString(&call, target: Unicode, source: GuestPtr<STRING>, allocate: bool) -> Outcome {
-        store(call, target, &super::print::widen(&source.units()?), allocate)
+        let units = super::print::widen(&source.units()?);
+        // The buffer must have room for a terminator, too.
+        if !allocate && units.len() * 2 + 2 > usize::from(target.MaximumLength().read()?) {
+            return fail(NtStatus::BufferOverflow);
+        }
+        store(call, target, &units, allocate)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -120,8 +135,9 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn RtlDuplicateUnicodeString(&call, _flags: Ignored<u32>, source: Unicode, target: Unicode) -> Outcome {
-        store(call, target, &source.units()?, true)
+    fn RtlDuplicateUnicodeString(&call, flags: u32, source: Option<Unicode>, target: Option<Unicode>) -> Outcome {
+        let (Some(source), Some(target)) = (source, target) else { return fail(NtStatus::InvalidParameter) };
+        duplicate(call, flags, source, target)
     }
 
     #[irql(PASSIVE)]
@@ -138,16 +154,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE)]
     fn RtlUnicodeStringToInteger(string: Unicode, base: u32, value: Out<u32>) -> Outcome {
-        let text = string.text()?;
-        let (digits, radix) = match (text.trim(), base) {
-            (text, 0) if text.starts_with("0x") => (text.trim_start_matches("0x"), 16),
-            (text, 0) => (text, 10),
-            (text, radix @ (2 | 8 | 10 | 16)) => (text, radix),
-            _ => return fail(NtStatus::InvalidParameter),
-        };
-        let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-        let number = u32::from_str_radix(digits.get(..end).unwrap_or_default(), radix).unwrap_or_default();
-        value.set(number)?;
+        value.set(integer(&string.units()?, base)?)?;
         done(())
     }
 
@@ -235,9 +242,19 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(PASSIVE)]
-    fn RtlUTF8ToUnicodeN(target: GuestPtr<u16>, room: u32, length: Out<u32>, source: GuestSlice<u8>) -> Outcome {
-        let wide: Vec<u16> = String::from_utf8_lossy(&source.read()?).encode_utf16().collect();
-        fill(target, room, length, &wide)
+    fn RtlUTF8ToUnicodeN(
+        target: GuestPtr<u16>,
+        room: u32,
+        length: Out<u32>,
+        source: GuestSlice<u8>,
+    ) -> Outcome<NtStatus> {
+        if source.start().is_null() {
+            return fail(NtStatus::InvalidParameter4);
+        }
+        let bytes = source.read()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let characters = text.chars().map(|c| c.encode_utf16(&mut [0; 2]).to_vec());
+        fill(target, room, length, characters, matches!(text, Cow::Borrowed(_)))
     }
 
     #[irql(PASSIVE)]
@@ -245,11 +262,18 @@ routines! { pub(super) ROUTINES;
         target: GuestPtr<u8>,
         room: u32,
         length: Out<u32>,
-        source: GuestPtr<u16>,
+        source: Option<GuestPtr<u16>>,
         size: u32,
-    ) -> Outcome {
-        let source = source.array(u64::from(size) / 2).read()?;
-        fill(target, room, length, String::from_utf16_lossy(&source).as_bytes())
+    ) -> Outcome<NtStatus> {
+        let Some(source) = source else { return fail(NtStatus::InvalidParameter4) };
+        if !size.is_multiple_of(2) {
+            return fail(NtStatus::InvalidParameter5);
+        }
+        let units = source.array(u64::from(size) / 2).read()?;
+        let is_valid = char::decode_utf16(units.iter().copied()).all(|c| c.is_ok());
+        let characters = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+        let characters = characters.map(|c| c.encode_utf8(&mut [0; 4]).as_bytes().to_vec());
+        fill(target, room, length, characters, is_valid)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -269,7 +293,15 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(APC)]
-    fn RtlHashUnicodeString(string: Unicode, ignore_case: bool, _algorithm: Ignored<u32>, hash: Out<u32>) -> Outcome {
+    fn RtlHashUnicodeString(
+        string: Option<Unicode>,
+        ignore_case: bool,
+        algorithm: u32,
+        hash: Out<u32>,
+    ) -> Outcome {
+        let Some(string) = string.filter(|_| hash.is_wanted() && HASH_ALGORITHMS.contains(&algorithm)) else {
+            return fail(NtStatus::InvalidParameter);
+        };
         let units = folded(string, ignore_case)?.into_iter();
         hash.set(units.fold(0_u32, |hash, unit| hash.wrapping_mul(65_599).wrapping_add(unit.into())))?;
         done(())
@@ -288,17 +320,80 @@ fn ansi_folded(string: GuestPtr<STRING>, ignore_case: bool) -> Result<Vec<u8>, F
     Ok(if ignore_case { bytes.to_ascii_uppercase() } else { bytes })
 }
 
-/// Stores values in `room` bytes at `target`, which may be NULL. The length is always stored.
-fn fill<T: Plain>(target: GuestPtr<T>, room: u32, length: Out<u32>, values: &[T]) -> Outcome {
-    let size = size_of_val(values) as u32;
-    length.set_if_wanted(size)?;
-    let Some(target) = target.non_null() else { return Ok(()) };
-    if size > room {
-        target.array(u64::from(room) / size_of::<T>() as u64).write(values)?;
-        return fail(NtStatus::BufferTooSmall);
+/// Stores as many characters as fit in `room` bytes at `target`, and the number of bytes. If `target` is NULL, only stores the
+/// number of bytes that are needed.
+fn fill<T: Plain>(
+    target: GuestPtr<T>,
+    room: u32,
+    length: Out<u32>,
+    characters: impl Iterator<Item = Vec<T>>,
+    is_valid: bool,
+) -> Outcome<NtStatus> {
+    if target.is_null() && !length.is_wanted() {
+        return fail(NtStatus::InvalidParameter);
     }
-    target.write_all(values)?;
-    Ok(())
+    let most = if target.is_null() { usize::MAX } else { room as usize / size_of::<T>() };
+    let (mut values, mut is_whole) = (Vec::new(), true);
+    for character in characters {
+        if values.len() + character.len() > most {
+            is_whole = false;
+            break;
+        }
+        values.extend(character);
+    }
+    length.set_if_wanted(size_of_val(values.as_slice()) as u32)?;
+    if !target.is_null() {
+        target.write_all(&values)?;
+    }
+    done(match (is_whole, is_valid) {
+        (false, _) => NtStatus::BufferTooSmall,
+        (true, false) => NtStatus::SomeNotMapped,
+        (true, true) => NtStatus::Success,
+    })
+}
+
+/// Duplicates a string into a new buffer of exactly its size, or with a terminator. An empty string has a buffer only if the
+/// flags ask for one.
+fn duplicate(call: &Call, flags: u32, source: Unicode, target: Unicode) -> Outcome {
+    let UNICODE_STRING { Length, MaximumLength, Buffer, .. } = source.read()?;
+    let has_no_buffer = Buffer.is_null() && MaximumLength != 0;
+    if flags & ALLOCATE_NULL_STRING != 0 && flags & NULL_TERMINATE == 0
+        || flags > NULL_TERMINATE | ALLOCATE_NULL_STRING
+        || Length > MaximumLength
+        || has_no_buffer
+    {
+        return fail(NtStatus::InvalidParameter);
+    }
+    if Length == 0 && flags & ALLOCATE_NULL_STRING == 0 {
+        return done(target.set(0, 0, GuestPtr::NULL)?);
+    }
+    let terminator = if flags & NULL_TERMINATE != 0 { 2 } else { 0 };
+    let Some(size) = Length.checked_add(terminator) else { return fail(NtStatus::NameTooLong) };
+    let units = source.units()?;
+    let memory = lock(&kernel().pool).allocate(size.into(), *b"Strg", true, call.from);
+    let Some(buffer) = memory else { return fail(NtStatus::NoMemory) };
+    target.set(0, size, GuestPtr::new(buffer))?;
+    done(set_units(target, &units)?)
+}
+
+/// Converts the number at the beginning of a string, behind white space and a sign. What does not fit is lost.
+fn integer(units: &[u16], base: u32) -> Result<u32, NtStatus> {
+    let is_base = matches!(base, 0 | 2 | 8 | 10 | 16);
+    if units.is_empty() || !is_base {
+        return Err(NtStatus::InvalidParameter);
+    }
+    let text = String::from_utf16_lossy(units);
+    let text = text.trim_start_matches(|c| c <= ' ');
+    let (text, is_negative) = match text.strip_prefix('-') {
+        Some(rest) => (rest, true),
+        None => (text.strip_prefix('+').unwrap_or(text), false),
+    };
+    let prefixed = [("0b", 2), ("0o", 8), ("0x", 16)].into_iter().filter(|_| base == 0);
+    let prefixed = prefixed.filter_map(|(prefix, radix)| Some((text.strip_prefix(prefix)?, radix)));
+    let (digits, radix) = prefixed.last().unwrap_or((text, if base == 0 { 10 } else { base }));
+    let digits = digits.chars().map_while(|c| c.to_digit(radix));
+    let number = digits.fold(0_u32, |number, digit| number.wrapping_mul(radix).wrapping_add(digit));
+    Ok(if is_negative { number.wrapping_neg() } else { number })
 }
 
 fn initialize_unicode(string: Unicode, source: Option<GuestPtr<u16>>) -> Result<(), Fault> {
@@ -309,7 +404,7 @@ fn initialize_unicode(string: Unicode, source: Option<GuestPtr<u16>>) -> Result<
 
 fn initialize_ansi(string: GuestPtr<STRING>, source: Option<GuestPtr<u8>>) -> Result<(), Fault> {
     let Some(source) = source else { return string.set(0, 0, GuestPtr::NULL) };
-    let length = source.terminated()?.len().min(MOST - 1) as u16;
+    let length = source.until(0, MOST as u64)?.len() as u16;
     string.set(length, length + 1, source)
 }
 
@@ -346,7 +441,7 @@ pub(super) fn store(call: &Call, string: Unicode, units: &[u16], allocate: bool)
         let Some(buffer) = memory else { return fail(NtStatus::NoMemory) };
         string.set(0, size as u16 + 2, GuestPtr::new(buffer))?;
     } else if size > usize::from(string.MaximumLength().read()?) {
-        return fail(NtStatus::BufferTooSmall);
+        return fail(NtStatus::BufferOverflow);
     }
     set_units(string, units)?;
     done(())
@@ -377,4 +472,56 @@ fn free_string(string: GuestPtr<STRING>) -> Result<(), Fault> {
         string.set(0, 0, GuestPtr::NULL)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_types::NtStatus;
+
+    use super::integer;
+
+    fn number(text: &str, base: u32) -> Result<i32, NtStatus> {
+        integer(&text.encode_utf16().collect::<Vec<u16>>(), base).map(u32::cast_signed)
+    }
+
+    /// The table on the routine's page.
+    #[test]
+    fn numbers_are_converted_as_on_the_page_of_the_routine() {
+        let rows = [
+            ("123", 10, 123),
+            ("-345", 10, -345),
+            ("xyz", 10, 0),
+            ("+678abc", 10, 678),
+            ("+678abc", 16, 6_785_724),
+            ("007", 10, 7),
+            ("789", 8, 7),
+            ("FGH", 16, 15),
+            (" ", 10, 0),
+        ];
+        for (text, base, expected) in rows {
+            assert_eq!(number(text, base), Ok(expected), "{text} {base}");
+        }
+        assert_eq!(number("", 10), Err(NtStatus::InvalidParameter));
+        assert_eq!(number("1", 3), Err(NtStatus::InvalidParameter));
+    }
+
+    /// What Windows does, as recorded by the tests of Wine (`dlls/ntdll/tests/rtlstr.c`).
+    #[test]
+    fn base_zero_takes_the_base_from_a_prefix_and_wraps_around() {
+        let rows = [
+            ("0b101", 5),
+            ("-0b10123456789", -5),
+            ("0o17", 15),
+            ("0x12345", 0x12345),
+            ("0d10", 0),
+            ("00x12345", 0),
+            ("--214", 0),
+            ("\u{1}\u{2} \n214", 214),
+            ("9999999999", 1_410_065_407),
+            ("4294967296", 0),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(number(text, 0), Ok(expected), "{text}");
+        }
+    }
 }
