@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use etw_types::NtStatus;
 
-use crate::{ImageError, Report};
+use crate::{ImageError, Report, Rule};
 
 /// Why an operation failed.
 #[derive(Debug)]
@@ -45,6 +45,7 @@ impl fmt::Display for Error {
             Self::NotUnloaded => f.write_str("not unloaded: the driver has no unload routine"),
             Self::Status(status) => write!(f, "the driver returned {status}"),
             Self::Stopped(report) => match report.findings().last() {
+                Some(finding) if finding.rule == Rule::Host => write!(f, "the host failed: {finding}"),
                 Some(finding) => write!(f, "the driver stopped the machine: {finding}"),
                 None => f.write_str("the driver stopped the machine"),
             },

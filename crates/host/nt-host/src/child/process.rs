@@ -43,6 +43,19 @@ pub(crate) struct Process {
 impl Process {
     /// Forks a child for a driver. No code of the driver runs yet.
     pub(crate) fn start(guests: &Guests, config: &Config) -> io::Result<Self> {
+        Self::fork(guests, config).map_err(|error| {
+            let advice = match error.raw_os_error() {
+                Some(libc::EMFILE) => "; raise the limit of open files (ulimit -n)",
+                Some(libc::ENOMEM | libc::EAGAIN) => {
+                    "; raise the limits of this process (ulimit -v, -u, the container's)"
+                }
+                _ => "",
+            };
+            io::Error::new(error.kind(), format!("cannot start: {error}{advice}"))
+        })
+    }
+
+    fn fork(guests: &Guests, config: &Config) -> io::Result<Self> {
         let findings = Findings::new(config.debug_output.unwrap_or(DEBUG_OUTPUT))?;
         let trace = spill::create()?;
         let is_debugged = config.before_entry.is_some();
@@ -55,10 +68,12 @@ impl Process {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 keep_only(&[theirs.as_raw_fd(), their_control.as_raw_fd(), trace.as_raw_fd()]);
-                // An interrupt from the terminal is for the parent; this process exits in an orderly way after the
-                // parent does.
-                // SAFETY: the call sets no handler.
-                unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+                // A signal for the whole group, such as an interrupt from the terminal, is for the parent; this process
+                // exits in an orderly way after the parent does.
+                for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                    // SAFETY: the call sets no handler.
+                    unsafe { libc::signal(signal, libc::SIG_IGN) };
+                }
                 let run = || server::run(theirs, their_control, Spill::new(trace), guests, config, findings);
                 let _ = catch_unwind(AssertUnwindSafe(run));
                 // SAFETY: exits this process without running exit handlers that belong to the parent.

@@ -1,4 +1,4 @@
-//! Ctrl-C: makes the driver's process end the run and keeps the trace so far. A second Ctrl-C ends everything at once.
+//! Ctrl-C, SIGTERM and SIGHUP: make the driver's process end the run and keeps the trace so far. A second Ctrl-C ends everything at once.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -18,7 +18,7 @@ pub(super) fn watch(child: u32) {
 
 /// Makes the first interrupt one that [`was_interrupted`] reports, instead of the end of this process.
 pub(super) fn install() {
-    for signal in [libc::SIGINT, libc::SIGTERM] {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: all bytes are zero, which is a valid value of each field: integers, an empty set, no restorer.
         let action = unsafe { action.assume_init_mut() };

@@ -9,7 +9,7 @@ use super::args::Options;
 use super::json;
 use super::progress::{Progress, shows_progress};
 use super::run::{builder, drive as drive_once, place};
-use crate::{Attempt, Error, Matrix, NtHost, Survey};
+use crate::{Attempt, Error, Finding, Matrix, NtHost, Rule, Survey};
 
 /// The default number of runs with random failures.
 const SEEDS: u64 = 20;
@@ -49,7 +49,8 @@ pub(super) fn matrix(options: &Options) -> u8 {
             } else {
                 print_survey(&survey, options);
             }
-            match (survey.mistakes().is_empty(), survey.is_clean()) {
+            let is_of_host = |finding: Option<&Finding>| finding.is_some_and(|finding| finding.rule == Rule::Host);
+            match (survey.mistakes().iter().all(|mistake| is_of_host(mistake.finding)), survey.is_clean()) {
                 (false, _) => FINDINGS,
                 (true, false) => INCOMPLETE,
                 (true, true) => SUCCESS,
@@ -60,7 +61,8 @@ pub(super) fn matrix(options: &Options) -> u8 {
             // The run without a failure did not reach its end.
             match error {
                 Error::NotLoaded(..) | Error::DriverEntry(..) => FAILED,
-                Error::Stopped(_) => FINDINGS,
+                Error::Stopped(report) if report.blames_driver() => FINDINGS,
+                Error::Stopped(_) => INCOMPLETE,
                 Error::Process(_) | Error::Host(_) | Error::Status(_) => INCOMPLETE,
                 _ => USAGE,
             }

@@ -93,16 +93,17 @@ pub(super) fn run(options: &Options, debug: bool) -> u8 {
     let builder = builder(options, !debug);
     let builder = if debug { debugger::wait(builder, &options.path) } else { builder };
     let builder = options.seed.into_iter().fold(builder, Builder::seed);
-    let host = match builder.prepare().map_err(|error| error.to_string()).and_then(|host| {
-        check_output(&host, options)?;
-        Ok(host)
-    }) {
+    let host = match builder.prepare() {
         Ok(host) => host,
         Err(reason) => {
-            error(&reason);
-            return USAGE;
+            error(&reason.to_string());
+            return if matches!(reason, Error::Process(_)) { INCOMPLETE } else { USAGE };
         }
     };
+    if let Err(reason) = check_output(&host, options) {
+        error(&reason);
+        return USAGE;
+    }
     interrupt::watch(host.process_id());
     let mut progress = Progress::new(!options.json);
     let result = drive(&host, options, &mut progress);
@@ -275,7 +276,7 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
 }
 
 fn judge(result: Result<(), Error>, report: &Report) -> Verdict {
-    let has_findings = !report.findings().is_empty();
+    let has_findings = report.blames_driver();
     match result {
         Err(_) if interrupt::was_interrupted() => Verdict::new(INTERRUPTED, "interrupted"),
         Err(error @ Error::NotLoaded(..)) => Verdict::new(FAILED, error.to_string()),
@@ -299,7 +300,10 @@ fn judge(result: Result<(), Error>, report: &Report) -> Verdict {
 /// Returns why a report is incomplete, in one line.
 pub(super) fn what_is_missing(report: &Report) -> String {
     match report.gaps() {
-        [] => report.losses().to_string(),
+        [] => match report.findings() {
+            [.., finding] => finding.to_string(),
+            [] => report.losses().to_string(),
+        },
         [gap] => gap.detail.clone(),
         [gap, more @ ..] => {
             let (count, plural) = (more.len(), if more.len() == 1 { "" } else { "s" });

@@ -99,14 +99,19 @@ impl Report {
         &self.gaps
     }
 
-    /// Returns the outcome of the run.
+    /// Returns the outcome of the run. A finding of the rule [`Rule::Host`] is no mistake of the driver: the run is incomplete.
     #[must_use]
-    pub const fn outcome(&self) -> Outcome {
-        match (self.findings.is_empty(), self.is_complete()) {
-            (false, _) => Outcome::Findings,
-            (true, false) => Outcome::Incomplete,
-            (true, true) => Outcome::Clean,
+    pub fn outcome(&self) -> Outcome {
+        match (self.blames_driver(), self.findings.is_empty() && self.is_complete()) {
+            (true, _) => Outcome::Findings,
+            (false, false) => Outcome::Incomplete,
+            (false, true) => Outcome::Clean,
         }
+    }
+
+    /// Returns whether there is a mistake of the driver.
+    pub(crate) fn blames_driver(&self) -> bool {
+        self.findings.iter().any(|finding| finding.rule != Rule::Host)
     }
 
     /// Returns what was lost in the run. A run with losses is not clean.

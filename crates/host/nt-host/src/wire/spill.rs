@@ -18,12 +18,16 @@ pub(crate) fn create() -> io::Result<File> {
     let dir = std::env::temp_dir();
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
-    options.clone().custom_flags(libc::O_TMPFILE).open(&dir).or_else(|_| {
+    let file = options.clone().custom_flags(libc::O_TMPFILE).open(&dir).or_else(|_| {
         // Not every file system supports files without a name.
         let path = dir.join(format!("nt-host-{}-{:?}", std::process::id(), std::thread::current().id()));
         let file = options.create_new(true).open(&path)?;
         fs::remove_file(&path)?;
         Ok(file)
+    });
+    file.map_err(|error: io::Error| match error.raw_os_error() {
+        Some(libc::EMFILE) => error,
+        _ => io::Error::new(error.kind(), format!("no temporary file in {} (TMPDIR): {error}", dir.display())),
     })
 }
 

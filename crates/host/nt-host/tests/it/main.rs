@@ -32,6 +32,7 @@ mod kmdf_rules;
 mod limits;
 mod loader;
 mod losses;
+mod machine_limits;
 mod matrix;
 mod microsoft;
 mod minifilters;

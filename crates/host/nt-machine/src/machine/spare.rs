@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread as std_thread;
 
 use crate::kernel::lock;
+use crate::verify;
 
 /// A function to run once, and what is dropped when its thread can run the next one.
 type Task = (Box<dyn FnOnce() + Send>, Sender<()>);
@@ -24,13 +25,16 @@ impl Spare {
     fn start(&'static self) -> Sender<Task> {
         let (sender, tasks) = mpsc::channel::<Task>();
         let own = sender.clone();
-        std_thread::spawn(move || {
+        let serve = move || {
             for (function, done) in tasks {
                 function();
                 lock(&self.0).push(own.clone());
                 drop(done);
             }
-        });
+        };
+        if let Err(error) = std_thread::Builder::new().name("client".into()).spawn(serve) {
+            verify::refused_with("a thread", &error);
+        }
         sender
     }
 }

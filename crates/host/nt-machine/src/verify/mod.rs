@@ -177,6 +177,18 @@ pub(crate) fn end(rule: Rule, at: u64, detail: std::fmt::Arguments<'_>) {
     signal(RunEvent::Crashed);
 }
 
+/// Ends the run because Linux refuses something that the host needs, with the error of the last system call. That is no mistake
+/// of the driver, and must not become a failure that it has to handle. Walks no stack, takes no lock.
+pub(crate) fn refused(what: &str) -> ! {
+    refused_with(what, &io::Error::last_os_error())
+}
+
+/// Like [`refused`], with an error.
+pub(crate) fn refused_with(what: &str, error: &io::Error) -> ! {
+    let limits = "raise the limits of this process (ulimit -v, -u, -n, the container's) or free memory";
+    stop_at_once(Rule::Host, 0, format_args!("Linux refuses {what}: {error}; {limits}"))
+}
+
 /// Returns whether the run has ended with a bug check.
 pub(crate) fn is_stopped() -> bool {
     VERIFIER.find().is_some_and(|verifier| verifier.stopped.load(Ordering::SeqCst))

@@ -120,18 +120,16 @@ fn submit_boxed(key: u64, job: Box<dyn FnOnce() + Send>) {
     if more {
         let number = thread::reserve_number();
         let spawned = std_thread::Builder::new().name("worker".into()).spawn(move || serve(number));
-        if spawned.is_err() {
-            // The job waits for another worker.
-            kernel().scheduler.change(|state| state.idle_workers -= 1);
+        if let Err(error) = spawned {
+            verify::refused_with("a thread", &error);
         }
     }
 }
 
 fn serve(number: u32) {
     let scheduler = &kernel().scheduler;
-    let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else {
-        return scheduler.change(|state| state.idle_workers -= 1);
-    };
+    let attached = thread::attach_as(number, GuestPtr::NULL);
+    let _attached = attached.unwrap_or_else(|error| verify::refused_with("a stack", &error));
     loop {
         let (key, job) = scheduler.serve(Jobs::Work, |state| {
             let job = state.work.pop_front()?;

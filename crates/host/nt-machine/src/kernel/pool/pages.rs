@@ -4,8 +4,11 @@
 //! where a change of the access rights takes two, and does not split the range that the system keeps about them. Small
 //! allocations take prepared pages ([`Sheets`]). On an older system, and for large allocations, the access rights change.
 
+use std::io;
+
 use super::sheets::{Sheets, WIDEST};
 use crate::memory::{PAGE, Protection, Region, give_back, guard, protect, unguard};
+use crate::verify;
 
 /// The size of the address range for all allocations of a run.
 const ARENA: u64 = 8 << 40;
@@ -47,7 +50,10 @@ impl Pages {
         if let Some(slot) = prepared.and_then(|sheets| sheets.open(size, rights, self.next.max(self.ready))) {
             return Some((slot, false));
         }
-        let arena = self.arena?;
+        let arena = self.arena.unwrap_or_else(|| {
+            let error = io::ErrorKind::OutOfMemory.into();
+            verify::refused_with("8 TiB of addresses for allocations", &error)
+        });
         let limit = self.sheets.as_ref().map_or(arena.base + arena.size, Sheets::start);
         let start = if self.marks(size) { self.next } else { self.next.max(self.ready) };
         let end = start.checked_add(size)?.checked_add(PAGE).filter(|end| *end <= limit)?;
@@ -55,16 +61,16 @@ impl Pages {
             if end > self.ready {
                 let more = WINDOW.max(end - self.ready).min(limit - self.ready);
                 if !(protect(self.ready, more, Protection::ReadWrite) && guard(self.ready, more)) {
-                    return None;
+                    verify::refused("pages for an allocation");
                 }
                 self.ready += more;
             }
             if !unguard(start, size) || (rights != Protection::ReadWrite && !protect(start, size, rights)) {
-                return None;
+                verify::refused("pages for an allocation");
             }
         } else {
             if !protect(start, size, rights) {
-                return None;
+                verify::refused("pages for an allocation");
             }
             self.ready = end;
         }
