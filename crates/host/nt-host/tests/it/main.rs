@@ -39,6 +39,7 @@ mod minifilters;
 mod notify;
 mod original;
 mod output_data;
+mod owned;
 mod pci;
 mod places;
 mod power_framework;

@@ -21,7 +21,11 @@ pub(crate) enum Instruction {
     ReadModelRegister { length: u8 },
     /// `mov r64, cr`: reads a control register that is not the IRQL.
     ReadControl { control: u8, register: u8, length: u8 },
-    /// `wrmsr`, `cli`, `sti`, `wbinvd`: changes state that this machine does not have.
+    /// `wrmsr`: writes edx and eax to the model-specific register in ecx.
+    WriteModelRegister { length: u8 },
+    /// `cli` or `sti`: disables or enables interrupts.
+    Interrupts { enabled: bool, length: u8 },
+    /// `wbinvd`, `invlpg`: changes state that this machine does not have.
     Ignored { length: u8 },
     /// `hlt`, instructions for system tables and the like.
     Privileged(&'static str),
@@ -92,8 +96,9 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
             length: prefix + 3,
         },
         [0x0F, 0x21..=0x23, ..] => Instruction::Privileged("mov of a control or debug register"),
-        // wrmsr and wbinvd
-        [0x0F, 0x30 | 0x09, ..] => Instruction::Ignored { length: prefix + 2 },
+        [0x0F, 0x30, ..] => Instruction::WriteModelRegister { length: prefix + 2 },
+        // wbinvd
+        [0x0F, 0x09, ..] => Instruction::Ignored { length: prefix + 2 },
         [0x0F, 0x32 | 0x33, ..] => Instruction::ReadModelRegister { length: prefix + 2 },
         // invlpg can be ignored: no translations of addresses are cached here.
         [0x0F, 0x01, modrm, tail @ ..] if modrm >> 6 != 3 && modrm >> 3 & 7 == 7 => {
@@ -105,8 +110,7 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
         [0xCD, 0x2C, ..] => Instruction::Assert,
         [0xCD, number, ..] => Instruction::Interrupt(*number),
         [0xF4, ..] => Instruction::Privileged("hlt"),
-        // cli, sti
-        [0xFA | 0xFB, ..] => Instruction::Ignored { length: prefix + 1 },
+        [opcode @ (0xFA | 0xFB), ..] => Instruction::Interrupts { enabled: *opcode == 0xFB, length: prefix + 1 },
         _ => Instruction::Other,
     }
 }

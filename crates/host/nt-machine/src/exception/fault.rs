@@ -9,7 +9,9 @@ use etw_types::NtStatus;
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
-use super::{Exception, HOOKS, changing, explain_address, is_code, ports, raise, registers, resume, shared_data};
+use super::{
+    Exception, HOOKS, changing, explain_address, is_code, ports, processor, raise, registers, resume, shared_data,
+};
 use crate::coverage::{self, callbacks};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::handler::Restored;
@@ -41,6 +43,7 @@ const DEFECT: &str = "a defect of the host, unless the driver has overwritten it
 
 /// The numbers of registers.
 const RAX: u8 = 0;
+const RCX: u8 = 1;
 const RDX: u8 = 2;
 /// Control registers of x64 Windows. CR0 enables protection, paging and write protection; CR4 has the features that
 /// Windows enables.
@@ -333,6 +336,19 @@ fn imitate(context: &mut Context<'_>) -> bool {
             true
         }
         Instruction::Port(access) => ports::imitate(access, context),
+        Instruction::WriteModelRegister { length } => {
+            if let Some(name) = processor::owned_register(context.get(RCX) as u32) {
+                let detail = format_args!("wrmsr: writes {name}, which only the kernel may change");
+                verify::find_at(Rule::IllegalInstruction, None, At::Code(context.rip()), detail);
+            }
+            context.skip(length);
+            true
+        }
+        Instruction::Interrupts { enabled, length } => {
+            processor::set_interrupts(enabled, context.rip());
+            context.skip(length);
+            true
+        }
         Instruction::ReadModelRegister { length } => {
             context.set(RAX, 0);
             context.set(RDX, 0);

@@ -18,6 +18,7 @@ mod frames;
 mod interrupted;
 mod language;
 mod ports;
+pub(crate) mod processor;
 mod raise;
 mod registers;
 mod resume;

@@ -234,6 +234,9 @@ fn report_state(what: &str, flags: u32, mxcsr: u32, report: impl Fn(std::fmt::Ar
     if mxcsr & CONTROL != MXCSR {
         report(format_args!("{what} with MXCSR {mxcsr:#x}: except for the status bits, it must be {MXCSR:#x}"));
     }
+    if let Some(place) = exception::processor::take_disabled() {
+        report(format_args!("{what} with interrupts disabled, by cli at {}", image::describe(place)));
+    }
     let fs = flags & FOREIGN_FS != 0;
     if let Some(register) = thread::take_restored().or(Restored { fs, gs: false }).register() {
         report(format_args!("{what} with another {register} base: a driver must not change this register"));
@@ -346,6 +349,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     report_state("returned", flags, mxcsr, |detail| {
         verify::find_at(Rule::BadArgument, Some(what), At::Code(target), detail);
     });
+    sync::thread::check_current(what, At::Code(target));
     let changed_by = thread::irql_changed_by();
     let after = thread::set_irql(before);
     if after != irql {

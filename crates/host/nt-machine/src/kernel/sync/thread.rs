@@ -12,12 +12,12 @@ use crate::image::Leaving;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{CLIENT_ID, THREAD};
+use crate::layout::{CLIENT_ID, DISPATCHER_HEADER, THREAD};
 use crate::memory::OrStop as _;
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, routines};
 use crate::sorted::SortedMap;
-use crate::verify::{self, Rule};
+use crate::verify::{self, At, Rule};
 
 /// The maximum number of system threads that run at the same time. Each has stacks in several ranges of memory, of which
 /// Linux allows 65,530.
@@ -125,10 +125,8 @@ fn create(
     thread::announce(number, object.cast());
     let body = move || run(number, object, start, context);
     let spawned = std_thread::Builder::new().name("system thread".into()).spawn(body);
-    if spawned.is_err() {
-        finished(object, number);
-        object::close(handle);
-        return fail(NO_RESOURCES);
+    if let Err(error) = spawned {
+        verify::refused_with("a thread", &error);
     }
     place.set(handle)?;
     client.set_if_wanted(CLIENT_ID { UniqueProcess: SYSTEM, UniqueThread: process::id(number) })?;
@@ -136,10 +134,10 @@ fn create(
 }
 
 fn run(number: u32, object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: GuestPtr<Opaque>) {
-    if let Ok(_attached) = thread::attach_as(number, object.cast()) {
-        CURRENT.set(object);
-        call_back("system thread", PASSIVE, start, &[context.address()]);
-    }
+    let attached = thread::attach_as(number, object.cast());
+    let _attached = attached.unwrap_or_else(|error| verify::refused_with("a stack", &error));
+    CURRENT.set(object);
+    call_back("system thread", PASSIVE, start, &[context.address()]);
     finished(object, number);
 }
 
@@ -169,9 +167,31 @@ fn terminate(call: &Call) -> ! {
             format_args!("ends a thread that the driver did not create"),
         );
     }
+    check_current(call.name(), At::Call(call.from));
     finished(object, thread::number());
     // The thread and its stacks are kept, but nothing on them is needed any more.
     verify::park()
+}
+
+/// Reports a driver that has written to the object of the current thread, and repairs it: a driver has nothing to write there.
+pub(crate) fn check_current(what: &str, at: At) {
+    let object = thread::object().cast::<THREAD>();
+    let Ok(THREAD { Header, Unused }) = object.read() else { return };
+    let list = object.Header().WaitListHead();
+    let is_intact = Header.Type == TYPE
+        && Header.SignalState == 0
+        && Header.WaitListHead.Flink == list
+        && Header.WaitListHead.Blink == list
+        && Unused.iter().all(|word| *word == 0);
+    if is_intact {
+        return;
+    }
+    let detail =
+        format_args!("overwrites the object of the current thread (KTHREAD), which only the kernel may change");
+    verify::find_at(Rule::AccessViolation, Some(what), at, detail);
+    let unused = object.cast::<u64>().at((size_of::<DISPATCHER_HEADER>() / 8) as u64).array(Unused.len() as u64);
+    unused.write(&Unused.map(|_| 0)).or_stop();
+    object.Header().initialize(TYPE, 0).or_stop();
 }
 
 /// Reports threads of an image that are still running, and forgets them.
