@@ -482,7 +482,7 @@ impl Builder {
             let failed = |error| Error::Usage(format!("cannot copy {} to the volume: {error}", dir.display()));
             volume_files::copy(dir, "", &mut self.config.files).map_err(failed)?;
         }
-        let notes = notes(&image, &guest.layout);
+        let mut notes = notes(&image, &guest.layout);
         let coverage_file = self.coverage.take().or_else(coverage::file_of_process);
         if self.measures_coverage || coverage_file.is_some() {
             let lines = driver.symbols.line_starts();
@@ -494,25 +494,35 @@ impl Builder {
         coverage_file.as_deref().map(coverage::check).transpose()?;
         let mut files = Vec::new();
         let mut others = Vec::new();
-        let mut refusal = None;
-        let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
-        if let Some(path) = self.framework.clone().or_else(|| environment().map(PathBuf::from)) {
-            let framework = framework_file(&path)?;
-            let (file, _, guest) = images::read(&framework)?;
-            files.push(file);
-            if let Some(loader) = frameworks::loader_file(&path)? {
-                let (file, _, loader) = images::read(&loader)?;
-                files.push(file);
-                others.push(loader.with_role(Role::Loader));
-                self.config.registry.push(frameworks::service_value(&guest));
-                refusal = frameworks::refusal(&framework, image.framework);
-            }
-            others.push(guest.with_role(Role::Framework));
-        }
         for path in &self.with {
             let (file, _, guest) = images::read(path)?;
             files.push(file);
             others.push(guest);
+        }
+        let mut refusal = None;
+        let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
+        let named = self.framework.clone().or_else(|| environment().map(PathBuf::from));
+        let uses_framework = others.iter().chain([&guest]).any(|guest| frameworks::is_imported(&guest.layout));
+        if let Some(path) = named {
+            let framework = framework_file(&path)?;
+            let (file, _, framework_guest) = images::read(&framework)?;
+            // Windows loads the framework for drivers that import it, and no other driver is to blame for it.
+            if !uses_framework && self.framework.is_some() {
+                notes.push(format!("{} is not loaded: no image imports from WdfLdr.sys", framework.display()));
+            }
+            if uses_framework {
+                files.push(file);
+                let mut images = Vec::new();
+                if let Some(loader) = frameworks::loader_file(&path)? {
+                    let (file, _, loader) = images::read(&loader)?;
+                    files.push(file);
+                    images.push(loader.with_role(Role::Loader));
+                    self.config.registry.push(frameworks::service_value(&framework_guest));
+                    refusal = frameworks::refusal(&framework, image.framework);
+                }
+                images.push(framework_guest.with_role(Role::Framework));
+                others.splice(0..0, images);
+            }
         }
         let guests = Guests::new(guest, others).map_err(Error::Usage)?.refused_by_loader(refusal);
         // In the order in which they are loaded.

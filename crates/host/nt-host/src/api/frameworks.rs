@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nt_machine::{Guest, RegistryKey, RegistryValue};
 use pe_image::framework::Client;
-use pe_image::{Image, Imported, ResourceType, resources};
+use pe_image::{Image, Imported, Layout, ResourceType, resources};
 use windows_releases::Kmdf;
 
 use crate::Error;
@@ -140,6 +140,11 @@ pub(super) fn framework_file(path: &Path) -> Result<PathBuf, Error> {
 /// Returns the framework's loader, if it is in the folder that was given for the framework.
 pub(super) fn loader_file(path: &Path) -> Result<Option<PathBuf>, Error> {
     if path.is_dir() { find_in(path, LOADER) } else { Ok(None) }
+}
+
+/// Returns whether an image is a client of the framework's loader.
+pub(super) fn is_imported(image: &Layout) -> bool {
+    image.imports.iter().any(|import| import.module.eq_ignore_ascii_case(LOADER))
 }
 
 /// Returns the registry value from which the loader learns the service of the framework, as its installer sets it.

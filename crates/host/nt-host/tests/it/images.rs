@@ -399,3 +399,19 @@ fn only_microsofts_framework_is_kept_in_the_cache() {
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("there is no framework 1.9: there is none"), "{text}");
 }
+
+/// Windows loads a framework for the drivers that import it. Another driver must not be blamed for what the framework does.
+#[test]
+fn a_framework_is_not_loaded_for_drivers_that_do_not_import_it() {
+    let image = build("wdm_cover", 0, "DriverEntry", &["ntoskrnl"]);
+    let host = NtHost::builder().driver(&image).framework(small_framework(0)).start().expect("DriverEntry");
+    let notes = host.notes().join("\n");
+    assert!(notes.contains("is not loaded: no image imports from WdfLdr.sys"), "{notes}");
+    let report = host.unload().expect("unload");
+    report.assert_clean();
+    assert_eq!(report.output(), "");
+    // The driver does not import it, but the image that it imports from may.
+    let host = NtHost::builder().driver(&image).with(client_image(0)).framework(small_framework(0));
+    let host = host.start().expect("DriverEntry");
+    assert!(host.report().output().contains("framework: client"), "{}", host.report().output());
+}
