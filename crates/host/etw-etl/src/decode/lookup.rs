@@ -7,6 +7,8 @@ use etw_manifest::{EventKey, EventSchema, Layers, PointerSize, Schema};
 
 use super::links::Links;
 use super::plan::Plan;
+use super::sinks::Count;
+use super::walk::walk;
 use crate::event::{EventRef, Kind};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;
@@ -22,20 +24,40 @@ const HOOKS: usize = 256;
 /// Version, pointer size and hook id of a kernel event, as one number because it is compared for every event.
 type Hook = u32;
 
-/// A schema, or `None` if there is none.
-pub(super) type Found = Option<Resolved>;
+/// The schemas that an event may have, in order of precedence; usually one or none.
+type Found = Arc<[Resolved]>;
 
 /// A schema, and how to walk its events.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Resolved {
     pub(super) schema: Arc<EventSchema>,
-    pub(super) plan: Arc<Plan>,
+    pub(super) plan: Plan,
     pub(super) links: Links,
 }
 
 impl Resolved {
     fn new(schema: Arc<EventSchema>, pointer: PointerSize) -> Self {
-        Self { plan: Arc::new(Plan::new(&schema, pointer)), links: Links::new(&schema), schema }
+        Self { plan: Plan::new(&schema, pointer), links: Links::new(&schema), schema }
+    }
+
+    /// Whether the schema accounts for all bytes of a payload.
+    fn is_whole(&self, pointer: PointerSize, payload: &[u8]) -> bool {
+        if let Some((_, is_whole)) = self.plan.fixed(payload) {
+            return is_whole;
+        }
+        let walked = walk(&self.schema, &self.plan, pointer, payload, &mut Count);
+        walked.rest.is_empty() && walked.error.is_none()
+    }
+}
+
+/// Returns the first schema that accounts for all bytes of a payload, or else the first one: a manifest of another version may know
+/// an event worse than a later source.
+#[inline]
+fn choose<'f>(found: &'f [Resolved], pointer: PointerSize, payload: &[u8]) -> Option<&'f Resolved> {
+    match found {
+        [] => None,
+        [only] => Some(only),
+        [first, ..] => Some(found.iter().find(|known| known.is_whole(pointer, payload)).unwrap_or(first)),
     }
 }
 
@@ -61,38 +83,42 @@ impl Lookup {
         self.hooks.fill(None);
     }
 
-    /// Returns the pointer size and the schema of an event, or `None` if it is self-describing or cannot have a schema.
-    pub(super) fn find_for(&mut self, event: &EventRef<'_>) -> Option<(PointerSize, &Found)> {
+    /// Returns the pointer size and the schema of an event, if a source has one, or `None` if the event is self-describing or cannot
+    /// have a schema.
+    pub(super) fn find_for(&mut self, event: &EventRef<'_>) -> Option<(PointerSize, Option<&Resolved>)> {
         let header = &event.header;
         let pointer = pointer_size(event);
         if !matches!(header.layout, Layout::System | Layout::Compact | Layout::PerfInfo) {
-            return Some((pointer, self.find(&key(event)?)));
+            return Some((pointer, choose(self.find(&key(event)?)?, pointer, event.payload())));
         }
         let [kind, group] = header.descriptor.id.to_le_bytes();
         let hook = Hook::from_le_bytes([header.descriptor.version, header.is_32_bit.into(), kind, group]);
         let place = usize::from(kind.wrapping_add(group.wrapping_mul(7))) % HOOKS;
         if self.hooks.get(place)?.as_ref().is_none_or(|(known, _)| *known != hook) {
-            let found = self.find(&key(event)?).clone();
+            let found = Arc::clone(self.find(&key(event)?)?);
             *self.hooks.get_mut(place)? = Some((hook, found));
         }
-        self.hooks.get(place)?.as_ref().map(|(_, found)| (pointer, found))
+        self.hooks.get(place)?.as_ref().map(|(_, found)| (pointer, choose(found, pointer, event.payload())))
     }
 
-    fn find(&mut self, key: &EventKey) -> &Found {
+    fn find(&mut self, key: &EventKey) -> Option<&Found> {
         let place = usize::from(key.opcode) ^ usize::from(key.id) ^ usize::from(key.provider.data2);
         let Self { layers, known, recent, .. } = self;
-        let Some(slot) = recent.get_mut(place % RECENT) else { return &None };
+        let slot = recent.get_mut(place % RECENT)?;
         if slot.as_ref().is_none_or(|(other, _)| other != key) {
             if known.len() >= MAX_KNOWN {
                 known.clear();
             }
             let found = known
                 .entry(*key)
-                .or_insert_with(|| layers.event(key).map(|schema| Resolved::new(schema, key.pointer)))
+                .or_insert_with(|| {
+                    let candidates = layers.candidates(key).into_iter();
+                    candidates.map(|schema| Resolved::new(schema, key.pointer)).collect()
+                })
                 .clone();
             *slot = Some((*key, found));
         }
-        slot.as_ref().map_or(&None, |(_, found)| found)
+        slot.as_ref().map(|(_, found)| found)
     }
 }
 

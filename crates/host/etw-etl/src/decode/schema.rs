@@ -140,7 +140,7 @@ impl Decoder {
 
     /// Returns the schema of an event, if there is one. TraceLogging events are self-describing and need none.
     pub fn schema(&mut self, event: &EventRef<'_>) -> Option<Arc<EventSchema>> {
-        self.lookup.find_for(event)?.1.as_ref().map(|known| Arc::clone(&known.schema))
+        self.lookup.find_for(event)?.1.map(|known| Arc::clone(&known.schema))
     }
 
     /// Returns the name of an event's provider, or of a kernel event's class, even if the event itself is unknown.
@@ -183,7 +183,7 @@ impl Decoder {
     /// Returns the names that belong to an event.
     pub fn names(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Names {
         let Some(names) = &self.names else { return Names::default() };
-        let found = self.lookup.find_for(event).and_then(|(_, found)| found.as_ref());
+        let found = self.lookup.find_for(event).and_then(|(_, found)| found);
         found.map_or(&Links::default(), |known| &known.links).names(&**names, event, decoded)
     }
 
@@ -234,7 +234,7 @@ impl Decoder {
             return Some(Flat { schema, is_whole, names, values: FlatValues::Each(items) });
         }
         let (pointer, found) = lookup.find_for(event)?;
-        let Resolved { schema, plan, links } = found.as_ref().filter(|known| known.plan.is_flat())?;
+        let Resolved { schema, plan, links } = found.filter(|known| known.plan.is_flat())?;
         let payload = event.payload();
         let (values, is_whole) = if let Some((fixed, is_whole)) = plan.fixed(payload) {
             (FlatValues::Fixed(fixed), is_whole)
@@ -292,7 +292,7 @@ impl Decoder {
         each: &mut impl FnMut(&SchemaField, Value<'a>),
     ) -> Option<(&EventSchema, bool)> {
         let (pointer, found) = self.lookup.find_for(event)?;
-        let Resolved { schema, plan, .. } = found.as_ref()?;
+        let Resolved { schema, plan, .. } = found?;
         let payload = event.payload();
         if let Some((fixed, is_whole)) = plan.fixed(payload) {
             for (field, place) in schema.fields.iter().zip(fixed.places) {

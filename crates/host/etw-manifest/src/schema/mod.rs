@@ -61,7 +61,8 @@ pub trait Schema: Send + Sync {
     fn provider_name(&self, provider: &Guid) -> Option<Arc<str>>;
 }
 
-/// Sources of schemas in order of precedence: the first source that knows an event is used.
+/// Sources of schemas in order of precedence. As a [`Schema`], the first source that knows an event is used; a decoder chooses among
+/// all [`candidates`](Self::candidates).
 #[derive(Clone, Default)]
 pub struct Layers {
     sources: Vec<Arc<dyn Schema>>,
@@ -78,6 +79,18 @@ impl Layers {
     pub fn push(&mut self, source: Arc<dyn Schema>) {
         self.sources.push(source);
     }
+
+    /// Returns the different schemas that the sources have for an event, in order of precedence.
+    #[must_use]
+    pub fn candidates(&self, key: &EventKey) -> Vec<Arc<EventSchema>> {
+        let mut found: Vec<Arc<EventSchema>> = Vec::new();
+        for schema in self.sources.iter().filter_map(|source| source.event(key)).map(with_all_frames) {
+            if !found.iter().any(|known| known.fields == schema.fields) {
+                found.push(schema);
+            }
+        }
+        found
+    }
 }
 
 impl std::fmt::Debug for Layers {
@@ -86,12 +99,15 @@ impl std::fmt::Debug for Layers {
     }
 }
 
-/// Corrects the stacks of the .NET runtime. Its manifest declares a stack as an array of two frames after a frame count, but the
-/// runtime writes all frames: such an array has as many values as the preceding field says.
+/// Corrects the stacks of the .NET runtime. Its manifest declares a stack as an array of two frames after a frame count, and
+/// manifests that were made from its binary as a single frame, but the runtime writes all frames: there are as many as the preceding
+/// field says.
 fn with_all_frames(mut schema: Arc<EventSchema>) -> Arc<EventSchema> {
     let Some(last) = schema.top_level.checked_sub(1) else { return schema };
     let is_stack = |field: &Field| {
-        &*field.name == "Stack" && field.encoding == Encoding::Pointer && matches!(field.count, Extent::Fixed(_))
+        &*field.name == "Stack"
+            && field.encoding == Encoding::Pointer
+            && matches!(field.count, Extent::None | Extent::Fixed(_))
     };
     let counts = |field: &Field| &*field.name == "FrameCount" && field.encoding == Encoding::Value(InType::U32);
     if let (Some([.., count, stack]), Ok(place)) = (schema.fields.get(..=last), u16::try_from(last))

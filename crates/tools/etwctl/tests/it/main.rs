@@ -10,6 +10,7 @@ mod comparing;
 mod damaged;
 #[cfg(not(windows))]
 mod doctor;
+mod dotnet;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod driver;
 #[cfg(unix)]

@@ -354,6 +354,32 @@ fn events_are_looked_up_by_what_identifies_them() {
 }
 
 #[test]
+fn the_first_schema_that_accounts_for_all_bytes_wins() {
+    let number = |name: &str, in_type| SchemaField::new(name, Encoding::Value(in_type));
+    let short = [number("short", InType::U16)];
+    let long = [number("long", InType::U32)];
+    let mut layers = Layers::new();
+    for (source, fields) in [(Source::Trace, &short), (Source::File, &long), (Source::File, &short)] {
+        layers.push(Arc::new(One(Arc::new(schema(source, fields, 1)))));
+    }
+    let mut decoder = Decoder::new(layers);
+    for (payload, expected) in [
+        (&[1, 0][..], "short=1"),
+        (&[2, 0, 0, 0], "long=2"),
+        // No schema fits: the first one in the order of the sources.
+        (&[3, 0, 9], "short=3"),
+    ] {
+        let event = read(&EventData { payload, ..EventData::default() });
+        let shown = decoder.decode(&event.as_ref());
+        assert_eq!(shown.fields[0].to_string(), expected);
+        let schema = decoder.schema(&event.as_ref()).unwrap();
+        assert!(expected.starts_with(&*schema.fields[0].name), "all ways to read it use the same one");
+        let identity = decoder.identify(&event.as_ref());
+        assert_eq!(identity.is_whole, shown.raw.is_none(), "{expected}");
+    }
+}
+
+#[test]
 fn a_source_that_is_added_finds_what_was_unknown() {
     let mut decoder = Decoder::new(Layers::new());
     let events = [kernel(0x0501, 2), read(&EventData::default())];

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use etw_etl::decode::{Node, Scalar};
+use etw_etl::format::record::Layout;
 use etw_etl::{Decoded, Decoder, EventRef};
+use etw_types::Guid;
 
 use super::network::{Source, Transfer};
 use super::report::{Part, Report};
@@ -14,8 +16,16 @@ use crate::values::counted;
 /// The maximum number of operations whose end is awaited.
 const MOST_OPEN: usize = 1_000_000;
 const OPERATION_END: u16 = 0x044C;
-/// The provider of the .NET runtime.
-const DOTNET: &str = "Microsoft-Windows-DotNETRuntime";
+/// The provider of the .NET runtime, and the ids of its events: those of the manifests of all versions. Their names differ.
+const DOTNET: Guid = Guid::from_u128(0xe13c_0d23_ccbc_4e12_931b_d9cc_2eee_27e4);
+const GC_RESTART_END: u16 = 3;
+const GC_SUSPEND_BEGIN: u16 = 9;
+const GC_ALLOCATION_TICK: u16 = 10;
+/// Allocations of a heap.
+const HEAP_ALLOC: u16 = 0x1021;
+const HEAP_REALLOC: u16 = 0x1022;
+/// Loads of images.
+const IMAGE_LOAD: [u16; 2] = [0x030A, 0x140A];
 
 /// An operation that has not ended.
 #[derive(Debug)]
@@ -106,11 +116,12 @@ impl Analyzer for Operations {
             (Topic::Registry, Some(hook)) => matches!(hook, 0x090A..=0x0915 | 0x091B..=0x091D),
             (Topic::Images, Some(hook)) => matches!(hook, 0x030A | 0x140A | 0x1403),
             (Topic::Dpc, Some(hook)) => matches!(hook, 0x0F32 | 0x0F42..=0x0F45),
-            (Topic::Heap, Some(hook)) => matches!(hook, 0x1021 | 0x1022),
-            (Topic::Heap | Topic::Gc, None) => true,
+            (Topic::Heap, Some(hook)) => matches!(hook, HEAP_ALLOC | HEAP_REALLOC),
+            (Topic::Heap, None) => dotnet(event) == Some(GC_ALLOCATION_TICK),
+            (Topic::Gc, None) => matches!(dotnet(event), Some(GC_SUSPEND_BEGIN | GC_RESTART_END)),
             _ => false,
         };
-        if !is_wanted || (hook.is_none() && decoder.identify(event).provider.as_deref() != Some(DOTNET)) {
+        if !is_wanted {
             return;
         }
         let content = decoder.decode(event);
@@ -188,12 +199,12 @@ impl Operations {
     /// The threads of a process stand still from the beginning of their suspension to the end of their restart.
     fn pause(&mut self, row: &Row<'_>, report: &mut Report<'_>) {
         let process = row.event.header.process_id.unwrap_or_default().into();
-        match row.decoded.event.as_deref() {
-            Some("GarbageCollection/GCSuspendEEBegin") => {
+        match dotnet(row.event) {
+            Some(GC_SUSPEND_BEGIN) => {
                 let key = report.takes(row.event, row.decoded).then(|| row.key([row.text("Reason")]));
                 self.start(process, key, row.now.time);
             }
-            Some("GarbageCollection/GCRestartEEEnd") => {
+            Some(GC_RESTART_END) => {
                 if let Some((key, part)) = self.end(process, row.now.time, report) {
                     report.tally.add(key, &[part.time, part.time, part.count(1)]);
                 }
@@ -201,6 +212,12 @@ impl Operations {
             _ => {}
         }
     }
+}
+
+/// The id of an event of the .NET runtime.
+fn dotnet(event: &EventRef<'_>) -> Option<u16> {
+    let is_manifest = event.header.layout == Layout::Event && event.header.provider == Some(DOTNET);
+    is_manifest.then_some(event.header.descriptor.id)
 }
 
 /// A decoded event and its time.
@@ -292,14 +309,13 @@ impl Row<'_> {
 
     /// Allocations of heaps and of the .NET runtime.
     fn heap(&self, report: &mut Report<'_>) {
-        let (heap, kind, bytes) = match self.decoded.event.as_deref() {
-            Some("Alloc") => ("native", Key::Nothing, self.number("AllocSize")),
-            Some("ReAlloc") => ("native", Key::Nothing, self.number("NewAllocSize")),
-            Some("GarbageCollection/GCAllocationTick") => {
+        let (heap, kind, bytes) = match hook(self.event) {
+            Some(HEAP_ALLOC) => ("native", Key::Nothing, self.number("AllocSize")),
+            Some(_) => ("native", Key::Nothing, self.number("NewAllocSize")),
+            None => {
                 let bytes = self.number("AllocationAmount64").or_else(|| self.number("AllocationAmount"));
                 ("managed", self.text("TypeName"), bytes)
             }
-            _ => return,
         };
         if self.is_selected(report) {
             report.tally.add(self.key([Key::Text(heap.into()), kind]), &[bytes, Some(1)]);
@@ -317,7 +333,7 @@ impl Row<'_> {
         });
         let Some(path) = path else { return };
         let name = path.rsplit(['\\', '/']).next().unwrap_or_default().to_owned();
-        let is_load = self.decoded.event.as_deref() == Some("Load");
+        let is_load = hook(self.event).is_some_and(|hook| IMAGE_LOAD.contains(&hook));
         let numbers = [Some(is_load.into()), self.number("ImageSize"), Some((!is_load).into())];
         report.tally.add(vec![name.into(), path.into()], &numbers);
     }
