@@ -3,10 +3,12 @@
 //!
 //! A program describes its command line with clap's derive, uses [`VERSION`] as its version, parses with [`parse`], prints results
 //! with [`print()`], prints errors and notes to standard error with [`error`] and [`note`], shows a spinner during long work with
-//! [`Activity`], checks with [`Inputs`] that its output replaces none of its inputs, and ends with [`end`]. Text that others
-//! wrote is [`escaped`] before it becomes part of a line. [`device_of_name`] finds names that no file has on Windows. Nothing here depends on what a program does.
+//! [`Activity`], takes files to write as [`OutputPath`]s, which [`Outputs`] checks against the [`Inputs`], and ends with [`end`].
+//! Text that others wrote is [`escaped`] before it becomes part of a line. [`device_of_name`] finds names that no file has on
+//! Windows. Nothing here depends on what a program does.
 //!
-//! Without the feature `cli`, there is only the text for terminals and the names of devices, and no dependency: for programs that must build quickly.
+//! Without the feature `cli`, there is only the text for terminals and the names of devices, and no dependency: for programs that
+//! must build quickly.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "cli")]
@@ -16,8 +18,9 @@ mod terminal;
 
 #[cfg(feature = "cli")]
 pub use cli::{
-    Activity, Deferred, Inputs, Partial, Words, annotate, end, error, exit, explain, handles_interrupts, has_colours,
-    info, is_annotating, is_quiet, is_verbose, message, note, parse, parse_as, print, units, words,
+    Activity, Deferred, Inputs, Output, OutputDir, OutputPath, Outputs, Partial, Words, annotate, end, error, exit,
+    explain, handles_interrupts, has_colours, info, is_annotating, is_quiet, is_verbose, message, note, parse,
+    parse_as, print, units, words,
 };
 pub use device_name::device_of_name;
 pub use terminal::{Content, Screen, escaped, shown};

@@ -44,6 +44,7 @@
 //! The imitation follows public documentation; it was not compared with Windows. The crate supports Linux on x86-64
 //! only; on other targets it is empty.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![expect(
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"

@@ -130,11 +130,11 @@ fn below(dir: &Path, extensions: &[&str]) -> Vec<PathBuf> {
 
 /// What two names of one file have in common. Only regular files have one: a device can be input and output.
 #[derive(Debug, PartialEq, Eq)]
-struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
+pub(super) struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
 
 impl Identity {
     /// The identity of a file, if it exists. Links are followed.
-    fn from_path(path: &Path) -> Option<Self> {
+    pub(super) fn from_path(path: &Path) -> Option<Self> {
         Self::from_metadata(path, &fs::metadata(path).ok()?)
     }
 

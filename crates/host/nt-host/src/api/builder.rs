@@ -1,5 +1,6 @@
 //! The description of a run.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use super::target::Target;
 use super::volume_files;
 use crate::child::wait_for_debugger;
 use crate::suggest::suggestion;
-use crate::{Error, Os};
+use crate::{Error, LineCoverage, Os};
 
 /// The environment variable that names the framework of builders without one.
 const FRAMEWORK_VARIABLE: &str = "NT_HOST_FRAMEWORK";
@@ -339,7 +340,7 @@ impl Builder {
 
     /// Writes which source lines of the driver ran: a page for the browser if the name ends with `.html`, otherwise a file in
     /// lcov's format. The file has the lines of all hosts of this process that name it, and is written when each of them
-    /// ends.
+    /// ends. A run of a driver without line information is refused.
     ///
     /// The environment variable `NT_HOST_COVERAGE` names a folder, into which every program writes one such file for its
     /// builders that name none. `cargo driver test --coverage` sets it.
@@ -458,6 +459,43 @@ impl Builder {
         }
     }
 
+    /// Returns the files that the run reads: the images with their PDBs and linker maps, and the files for the volume. A program
+    /// should write to none of them.
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let builder = NtHost::builder().driver("my_driver.sys").framework("frameworks/1.33");
+    /// assert!(builder.files()?.contains(&"my_driver.pdb".into()));
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if an image or a folder cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut images = vec![self.path.clone()];
+        if let Some(path) = self.framework_path() {
+            images.push(framework_file(&path)?);
+            images.extend(frameworks::loader_file(&path)?);
+        }
+        images.extend(self.with.iter().cloned());
+        let mut files = Vec::new();
+        for path in &images {
+            files.extend(images::files(path)?);
+        }
+        for dir in &self.dirs {
+            volume_files::list(dir, &mut files).map_err(|error| unreadable_volume(dir, &error))?;
+        }
+        Ok(files)
+    }
+
+    /// Returns the path of a framework that is an image of its own: the one of the description, or that of the environment.
+    fn framework_path(&self) -> Option<PathBuf> {
+        let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
+        self.framework.clone().or_else(|| environment().map(PathBuf::from))
+    }
+
     /// Creates the host without loading the driver, so that sessions can be started first. [`NtHost::load`] loads it.
     ///
     /// # Errors
@@ -479,14 +517,19 @@ impl Builder {
             self.config.registry.push((key, "VerifierOn".to_owned(), RegistryValue::Dword(1)));
         }
         for dir in &self.dirs {
-            let failed = |error| Error::Usage(format!("cannot copy {} to the volume: {error}", dir.display()));
-            volume_files::copy(dir, "", &mut self.config.files).map_err(failed)?;
+            volume_files::copy(dir, "", &mut self.config.files).map_err(|error| unreadable_volume(dir, &error))?;
         }
         let mut notes = notes(&image, &guest.layout);
-        let coverage_file = self.coverage.take().or_else(coverage::file_of_process);
+        let coverage_file = self.coverage.clone().or_else(coverage::file_of_process);
         if self.measures_coverage || coverage_file.is_some() {
             let lines = driver.symbols.line_starts();
-            self.config.coverage = Some(Coverage::new(&guest.layout, &lines).map_err(Error::Process)?);
+            let measured = Coverage::new(&guest.layout, &lines).map_err(Error::Process)?;
+            if let Some(path) =
+                self.coverage.as_deref().filter(|_| LineCoverage::new(&measured, &driver.symbols).is_empty())
+            {
+                return Err(without_lines(path, &self.path));
+            }
+            self.config.coverage = Some(measured);
         }
         if self.records_callbacks {
             self.config.callbacks = Some(Callbacks::new(&guest.layout).map_err(Error::Process)?);
@@ -500,10 +543,8 @@ impl Builder {
             others.push(guest);
         }
         let mut refusal = None;
-        let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
-        let named = self.framework.clone().or_else(|| environment().map(PathBuf::from));
         let uses_framework = others.iter().chain([&guest]).any(|guest| frameworks::is_imported(&guest.layout));
-        if let Some(path) = named {
+        if let Some(path) = self.framework_path() {
             let framework = framework_file(&path)?;
             let (file, _, framework_guest) = images::read(&framework)?;
             // Windows loads the framework for drivers that import it, and no other driver is to blame for it.
@@ -533,4 +574,18 @@ impl Builder {
         let images = Arc::new(ImageFiles { files, frameworks });
         Ok(Target { guests, config: self.config, images, notes, allowed: self.allowed, coverage_file })
     }
+}
+
+fn unreadable_volume(dir: &Path, error: &io::Error) -> Error {
+    Error::Usage(format!("cannot copy {} to the volume: {error}", dir.display()))
+}
+
+/// The error for a driver whose lines cannot be written, because they are not known.
+fn without_lines(path: &Path, driver: &Path) -> Error {
+    Error::Usage(format!(
+        "cannot write the lines that ran to {}: {} has no line information, because there is no PDB beside it or it belongs to \
+         another build; --coverage without a file counts the blocks that ran",
+        path.display(),
+        driver.display()
+    ))
 }

@@ -1,8 +1,10 @@
 //! The user's own copies of Microsoft's framework, kept by version.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use etw_etl::NewFile;
 use nt_machine::{Guest, RegistryKey, RegistryValue};
 use pe_image::framework::Client;
 use pe_image::{Image, Imported, Layout, ResourceType, resources};
@@ -64,10 +66,11 @@ impl Frameworks {
     pub fn add(&self, file: impl AsRef<Path>) -> Result<String, Error> {
         let file = file.as_ref();
         let version = version_of(file)?;
-        let target = self.file(&version);
-        let failed = |error| Error::File(target.clone(), error);
-        fs::create_dir_all(self.dir.join(&version)).map_err(failed)?;
-        fs::copy(file, &target).map_err(failed)?;
+        let bytes = fs::read(file).map_err(|error| Error::File(file.to_owned(), error))?;
+        let dir = self.dir.join(&version);
+        fs::create_dir_all(&dir).map_err(|error| Error::File(dir, error))?;
+        // The error names the file.
+        write(&self.file(&version), &bytes).map_err(|error| Error::Usage(error.to_string()))?;
         Ok(version)
     }
 
@@ -116,6 +119,14 @@ impl Frameworks {
     fn file(&self, version: &str) -> PathBuf {
         self.dir.join(version).join(FRAMEWORK)
     }
+}
+
+/// Writes a file of the cache. An earlier one stays until this one is complete.
+#[expect(clippy::disallowed_methods, reason = "the cache chooses the name, and the input was read before")]
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = NewFile::create(path)?;
+    file.write_all(bytes)?;
+    file.finish()
 }
 
 /// Returns the file of the framework: `path` itself, the file with its name in a folder, or the version in the cache.

@@ -32,6 +32,14 @@ pub(super) fn read(path: &Path) -> Result<(ImageFile, Image, Guest), Error> {
     Ok((known, image, Guest::new(name, layout)))
 }
 
+/// Returns the path of an image, and those of its PDB and linker map.
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let file = std::fs::read(path).map_err(|error| Error::File(path.to_owned(), error))?;
+    let image = Image::parse(&file).map_err(|error| Error::Image(path.to_owned(), error))?;
+    let symbols = Symbols::beside(path, &image);
+    Ok([path].into_iter().chain(symbols.files().filter(|file| file.exists())).map(Path::to_owned).collect())
+}
+
 /// The images of a run. The first one is the driver under test; the others are in the order in which they are loaded.
 pub(crate) struct ImageFiles {
     pub(crate) files: Vec<ImageFile>,

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand};
+use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueHint};
 use command_line::units::{duration, size};
-use command_line::{VERSION, Words, exit};
+use command_line::{OutputPath, VERSION, Words, exit};
 use nt_machine::{Below, Resource, Time};
 
 use super::framework::Framework;
@@ -86,11 +86,11 @@ pub(super) struct FuzzOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(super) jobs: u32,
     /// The folder for the corpus and the findings (default: the driver's name with .fuzz)
-    #[arg(long, value_name = "DIR")]
-    pub(super) output: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(super) output: Option<OutputPath>,
     /// The folder with the inputs of earlier sessions, which also gets those of this one (default: corpus in the output)
-    #[arg(long, value_name = "DIR")]
-    pub(super) corpus: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(super) corpus: Option<OutputPath>,
     /// Describes the driver's requests, in TOML
     #[arg(long, value_name = "FILE")]
     pub(super) grammar: Option<PathBuf>,
@@ -224,12 +224,12 @@ pub(super) struct Options {
     #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
     pub(super) debug_output: bool,
     /// Write the events to a trace file
-    #[arg(long, value_name = "FILE")]
-    pub(super) etl: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) etl: Option<OutputPath>,
     /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[expect(clippy::option_option, reason = "the option and its value are both optional")]
-    pub(super) coverage: Option<Option<PathBuf>>,
+    pub(super) coverage: Option<Option<OutputPath>>,
     /// Print a machine-readable report
     #[arg(long)]
     pub(super) json: bool,

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
-use command_line::{error, escaped, is_quiet, print, shown};
+use command_line::{Inputs, error, escaped, is_quiet, print, shown};
 use serde_json::{Value, json};
 
 use super::args::FuzzOptions;
-use super::fuzz_files::Dirs;
+use super::fuzz_files::{Dirs, EXTENSION};
+use super::outputs::{outputs, with_coverage};
 use super::run::builder;
 use super::{grammar, interrupt, json};
 use crate::fuzz::Watcher;
@@ -34,12 +35,16 @@ pub(super) fn fuzz(options: &FuzzOptions) -> u8 {
 fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     let usage = |reason| (USAGE, reason);
     let driver = &options.run.path;
-    let output = options.output.clone().unwrap_or_else(|| driver.with_extension("fuzz"));
     let grammar = options.grammar.as_deref().map_or_else(|| Ok(Grammar::default()), grammar::read).map_err(usage)?;
+    let builder = builder(&options.run, false);
     // The driver is read before a folder is created.
-    let fuzz = Fuzz::new(builder(&options.run, false)).grammar(grammar).jobs(options.jobs);
-    std::fs::metadata(driver).map_err(|error| usage(format!("{}: {error}", driver.display())))?;
-    let dirs = Dirs::create(&output, options).map_err(usage)?;
+    let outputs = outputs(&builder, &options.run, options.grammar.as_slice()).map_err(usage)?;
+    let dirs = Dirs::new(&outputs, options).map_err(usage)?;
+    // Only the session itself may add to its corpus.
+    let mut others = outputs.and(&Inputs::new().file_or_folder(dirs.corpus(), &[EXTENSION]));
+    let builder = with_coverage(builder, options.run.coverage.as_ref(), &mut others).map_err(usage)?;
+    let fuzz = Fuzz::new(builder).grammar(grammar).jobs(options.jobs);
+    dirs.create().map_err(usage)?;
     let mut inputs = dirs.inputs().map_err(usage)?;
     if !options.run.steps.0.is_empty() {
         inputs.push(Input { steps: options.run.steps.0.clone(), ..Input::default() });

@@ -7,37 +7,52 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
-use etw_etl::NewFile;
+use command_line::{Output, OutputDir, Outputs};
 
 use super::args::{Arguments, Command, FuzzOptions};
+use super::outputs::create;
 use crate::fuzz::Environment;
 use crate::{Bug, Input, LineCoverage};
 
 /// The extension of an input: the options of `nt-host run`, one in each line.
-const EXTENSION: &str = "steps";
+pub(super) const EXTENSION: &str = "steps";
 
 /// The folders.
 pub(super) struct Dirs {
-    output: PathBuf,
-    corpus: PathBuf,
-    findings: PathBuf,
+    corpus: OutputDir,
+    findings: OutputDir,
+    /// The page with the lines that ran.
+    page: Output,
     driver: PathBuf,
     /// The command that runs the driver, if it is not `nt-host run`.
     runner: Option<String>,
 }
 
 impl Dirs {
-    /// Creates the folders.
-    pub(super) fn create(output: &Path, options: &FuzzOptions) -> Result<Self, String> {
-        let (corpus, driver) = (options.corpus.as_deref(), &options.run.path);
-        let corpus = corpus.map_or_else(|| output.join("corpus"), Path::to_owned);
-        let findings = output.join("findings");
-        for dir in [&corpus, &findings] {
-            fs::create_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-        }
+    /// Checks the folders of a session, and creates none.
+    pub(super) fn new(outputs: &Outputs, options: &FuzzOptions) -> Result<Self, String> {
+        let driver = &options.run.path;
+        let output = options.output.clone().unwrap_or_else(|| driver.with_extension("fuzz").into());
+        let output = outputs.dir(&output);
+        let corpus = options.corpus.as_ref().map_or_else(|| output.dir("corpus"), |path| outputs.dir(path));
+        let findings = output.dir("findings");
+        let page = output.file("coverage.html")?;
         // A test runs in another folder.
         let driver = fs::canonicalize(driver).map_err(|error| format!("{}: {error}", driver.display()))?;
-        Ok(Self { output: output.to_owned(), corpus, findings, driver, runner: options.runner.clone() })
+        Ok(Self { corpus, findings, page, driver, runner: options.runner.clone() })
+    }
+
+    /// Creates the folders.
+    pub(super) fn create(&self) -> Result<(), String> {
+        for dir in [self.corpus.path(), self.findings.path()] {
+            fs::create_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the folder with the inputs.
+    pub(super) fn corpus(&self) -> &Path {
+        self.corpus.path()
     }
 
     /// Returns the command that reproduces what an input does.
@@ -47,7 +62,7 @@ impl Dirs {
 
     /// Returns the folder with the findings.
     pub(super) fn findings(&self) -> &Path {
-        &self.findings
+        self.findings.path()
     }
 
     /// Writes the page with the lines that ran. Returns its path, or `None` if the lines are not known.
@@ -55,16 +70,15 @@ impl Dirs {
         if lines.is_empty() {
             return Ok(None);
         }
-        let page = self.output.join("coverage.html");
         // The error names the file.
-        lines.write(&page).map_err(|error| error.to_string())?;
-        Ok(Some(page))
+        lines.write(&self.page).map_err(|error| error.to_string())?;
+        Ok(Some(self.page.as_ref().to_owned()))
     }
 
     /// Reads the inputs of earlier sessions, in the order of their names.
     pub(super) fn inputs(&self) -> Result<Vec<Input>, String> {
-        let unreadable = |error: io::Error| format!("{}: {error}", self.corpus.display());
-        let entries = fs::read_dir(&self.corpus).map_err(unreadable)?;
+        let unreadable = |error: io::Error| format!("{}: {error}", self.corpus.path().display());
+        let entries = fs::read_dir(self.corpus.path()).map_err(unreadable)?;
         let mut paths: Vec<PathBuf> =
             entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>().map_err(unreadable)?;
         paths.retain(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
@@ -77,28 +91,28 @@ impl Dirs {
         let text = lines(&input.options());
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
-        write(&self.corpus.join(format!("{:016x}.{EXTENSION}", hasher.finish())), &text)
+        write(&self.corpus.file(&format!("{:016x}.{EXTENSION}", hasher.finish()))?, &text)
     }
 
     /// Writes a finding with the command and the test that reproduce it. Returns the folder and the command.
     pub(super) fn add_bug(&self, bug: &Bug) -> Result<(PathBuf, String), String> {
         let name = name(bug);
-        let mut dir = self.findings.join(&name);
+        let mut dir = self.findings.dir(&name);
         let mut number = 1;
-        while dir.exists() {
+        while dir.path().exists() {
             number += 1;
-            dir = self.findings.join(format!("{name}-{number}"));
+            dir = self.findings.dir(&format!("{name}-{number}"));
         }
-        fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        fs::create_dir_all(dir.path()).map_err(|error| format!("{}: {error}", dir.path().display()))?;
         let command = self.command(&bug.input);
         let stack: Vec<String> = bug.finding.stack.iter().map(|place| format!("  called from {place}")).collect();
         let chance =
             if bug.is_reproduced { "" } else { "It was not reproduced: it may depend on the order of threads.\n" };
         let report = format!("{}\n{}{chance}\n{command}\n", bug.finding, lines(&stack));
-        write(&dir.join("finding.txt"), &report)?;
-        write(&dir.join(format!("input.{EXTENSION}")), &lines(&bug.input.options()))?;
-        write(&dir.join("test.rs"), &bug.input.test(&name.replace('-', "_"), &self.driver))?;
-        Ok((dir, command))
+        write(&dir.file("finding.txt")?, &report)?;
+        write(&dir.file(&format!("input.{EXTENSION}"))?, &lines(&bug.input.options()))?;
+        write(&dir.file("test.rs")?, &bug.input.test(&name.replace('-', "_"), &self.driver))?;
+        Ok((dir.path().to_owned(), command))
     }
 }
 
@@ -128,9 +142,8 @@ fn parse(text: &str) -> Option<Input> {
     Some(Input { environment: Environment { below, registry: options.registry }, steps: options.steps.0 })
 }
 
-/// Writes a file. It gets its name when it is complete.
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let written = NewFile::create(path).and_then(|mut file| {
+fn write(output: &Output, text: &str) -> Result<(), String> {
+    let written = create(output).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.finish()
     });

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -27,8 +28,12 @@ pub(super) struct Hardware {
     pci: Option<Space>,
 }
 
-/// A configuration space.
-type Space = Arc<[u8]>;
+/// A configuration space, and the file that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Space {
+    bytes: Arc<[u8]>,
+    file: Option<PathBuf>,
+}
 
 /// A register and its values.
 type Scripted = (Register, Vec<u64>);
@@ -38,7 +43,12 @@ impl Hardware {
     pub(super) fn script(&self, builder: Builder) -> Builder {
         let all = self.port.iter().chain(&self.register);
         let builder = all.fold(builder, |builder, (register, values)| builder.register(*register, values));
-        self.pci.iter().fold(builder, |builder, space| builder.pci(space))
+        self.pci.iter().fold(builder, |builder, space| builder.pci(&space.bytes))
+    }
+
+    /// Returns the files that the values come from.
+    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.pci.iter().filter_map(|space| space.file.as_ref())
     }
 }
 
@@ -60,13 +70,13 @@ fn pci(text: &str) -> Result<Space, String> {
     let identifier = |text: &str| u16::from_str_radix(text, 16).ok();
     let identifiers = text.split_once(':').and_then(|(vendor, device)| identifier(vendor).zip(identifier(device)));
     if let Some((vendor, device)) = identifiers {
-        return Ok(pci_header(vendor, device).into());
+        return Ok(Space { bytes: pci_header(vendor, device).into(), file: None });
     }
     let space = fs::read(text).map_err(|error| {
         format!("`{text}` is neither VENDOR:DEVICE, for example 8086:10D3, nor a file that can be read: {error}")
     })?;
     match space.len() {
-        256 | 4096 => Ok(space.into()),
+        256 | 4096 => Ok(Space { bytes: space.into(), file: Some(text.into()) }),
         length => Err(format!("`{text}` has {length} bytes: a configuration space has 256 or 4096")),
     }
 }

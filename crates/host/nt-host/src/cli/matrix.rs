@@ -7,6 +7,7 @@ use command_line::{annotate, escaped, info, print, shown};
 
 use super::args::Options;
 use super::json;
+use super::outputs::{outputs, with_coverage};
 use super::progress::{Progress, shows_progress};
 use super::run::{builder, drive as drive_once, place};
 use crate::{Attempt, Error, Finding, Matrix, NtHost, Rule, Survey};
@@ -15,8 +16,18 @@ use crate::{Attempt, Error, Finding, Matrix, NtHost, Rule, Survey};
 const SEEDS: u64 = 20;
 
 pub(super) fn matrix(options: &Options) -> u8 {
+    let builder = builder(options, false);
+    let checked = outputs(&builder, options, &[]);
+    let covered = checked.and_then(|mut outputs| with_coverage(builder, options.coverage.as_ref(), &mut outputs));
+    let builder = match covered {
+        Ok(builder) => builder,
+        Err(reason) => {
+            command_line::error(&reason);
+            return USAGE;
+        }
+    };
     // Here `--seed` is the number of seeds: only these runs have random failures.
-    let matrix = Matrix::new(builder(options, false)).seeds(options.seed.unwrap_or(SEEDS));
+    let matrix = Matrix::new(builder).seeds(options.seed.unwrap_or(SEEDS));
     let (runs, unsent) = (Cell::new(0), RefCell::new(Vec::new()));
     let drive = |host: &NtHost| {
         runs.set(runs.get() + 1);

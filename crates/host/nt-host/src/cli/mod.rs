@@ -19,6 +19,7 @@ mod list;
 mod matrix;
 mod memory;
 mod network;
+mod outputs;
 mod progress;
 mod run;
 mod steps;

@@ -5,8 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
-use command_line::{Inputs, annotate, error, escaped, print, shown};
-use etw_etl::NewFile;
+use command_line::{Output, annotate, error, escaped, print, shown};
 use etw_types::{Guid, NtStatus};
 use nt_machine::Time;
 
@@ -16,12 +15,13 @@ use super::debugger;
 use super::hardware::accesses;
 use super::interrupt;
 use super::json::json;
+use super::outputs::{create, outputs, with_coverage};
 use super::progress::{Progress, Verdict};
 use super::text::text;
 use crate::report::percent;
 use crate::{Builder, Error, Failure, Finding, NtHost, Outcome, Report};
 
-/// Creates the builder of a run, without the seed of random failures. If `measured` is set, uses measured time unless the options say otherwise.
+/// Creates the builder of a run, without the seed of random failures and its outputs. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
     for path in &options.with {
@@ -73,11 +73,6 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
         None if measured && options.seed.is_none() => builder.measured_time(),
         _ => builder,
     };
-    builder = match &options.coverage {
-        Some(Some(path)) => builder.coverage(path),
-        Some(None) => builder.measure_coverage(),
-        None => builder,
-    };
     if options.races {
         builder = builder.races();
     }
@@ -89,21 +84,13 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
 
 pub(super) fn run(options: &Options, debug: bool) -> u8 {
     let started = Instant::now();
-    // The time in a debugger is not the driver's.
-    let builder = builder(options, !debug);
-    let builder = if debug { debugger::wait(builder, &options.path) } else { builder };
-    let builder = options.seed.into_iter().fold(builder, Builder::seed);
-    let host = match builder.prepare() {
-        Ok(host) => host,
-        Err(reason) => {
-            error(&reason.to_string());
-            return if matches!(reason, Error::Process(_)) { INCOMPLETE } else { USAGE };
+    let (host, etl) = match prepare(options, debug) {
+        Ok(prepared) => prepared,
+        Err((code, reason)) => {
+            error(&reason);
+            return code;
         }
     };
-    if let Err(reason) = check_output(&host, options) {
-        error(&reason);
-        return USAGE;
-    }
     interrupt::watch(host.process_id());
     let mut progress = Progress::new(!options.json);
     let result = drive(&host, options, &mut progress);
@@ -122,7 +109,7 @@ pub(super) fn run(options: &Options, debug: bool) -> u8 {
     };
     let lost = report.losses().events;
     // Write the trace first: the reader of the report may be slow or close the pipe.
-    let written = options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path));
+    let written = etl.map_or(Ok(()), |path| trace.write_etl(path));
     let written = written.and(host.write_coverage());
     if options.json {
         let hardware = host.hardware_log().unwrap_or_default();
@@ -160,25 +147,25 @@ pub(super) fn place(finding: &Finding) -> Option<(&Path, u32)> {
     Some((Path::new(place.file.as_ref()?), place.line?))
 }
 
-/// Checks before the run starts that its output replaces none of its inputs, and that the trace can be written.
-fn check_output(host: &NtHost, options: &Options) -> Result<(), String> {
-    let inputs = Inputs::new().files(host.files());
-    inputs.check_stdout()?;
-    if let Some(Some(path)) = &options.coverage {
-        inputs.check("--coverage", path)?;
-        if host.line_coverage().is_empty() {
-            let driver = shown(&options.path);
-            return Err(format!(
-                "--coverage {}: {driver} has no line information, because there is no PDB beside it or it belongs to another \
-                 build; --coverage without a file counts the blocks that ran",
-                shown(path)
-            ));
-        }
+/// Prepares the run, and checks that its outputs can be written and replace none of its inputs. Fails with an exit code.
+fn prepare(options: &Options, debug: bool) -> Result<(NtHost, Option<Output>), (u8, String)> {
+    let usage = |reason| (USAGE, reason);
+    // The time in a debugger is not the driver's.
+    let builder = builder(options, !debug);
+    let mut outputs = outputs(&builder, options, &[]).map_err(usage)?;
+    let builder = with_coverage(builder, options.coverage.as_ref(), &mut outputs).map_err(usage)?;
+    let builder = if debug { debugger::wait(builder, &options.path) } else { builder };
+    let builder = options.seed.into_iter().fold(builder, Builder::seed);
+    let etl = options.etl.as_ref().map(|path| outputs.file("--etl", path)).transpose().map_err(usage)?;
+    let host = builder.prepare().map_err(|error| {
+        let code = if matches!(error, Error::Process(_)) { INCOMPLETE } else { USAGE };
+        (code, error.to_string())
+    })?;
+    if let Some(etl) = &etl {
+        // The new file is dropped at once.
+        create(etl).map_err(|error| usage(error.to_string()))?;
     }
-    let Some(path) = &options.etl else { return Ok(()) };
-    inputs.check("--etl", path)?;
-    // The new file is dropped at once.
-    NewFile::create(path).map(drop).map_err(|error| error.to_string())
+    Ok((host, etl))
 }
 
 /// Describes which code of the driver ran, if that was recorded: its functions and blocks, and its lines if they are known.

@@ -1,5 +1,7 @@
 //! The options that are steps of clients.
 
+use std::path::PathBuf;
+
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use command_line::units::duration;
@@ -122,9 +124,16 @@ struct StepOptions {
 #[derive(Clone, Debug)]
 struct Packets(Vec<Packet>);
 
-/// The steps of clients, in the order of the command line.
+/// The steps of clients, in the order of the command line, and the files that they come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steps(pub(super) Vec<Step>);
+pub(super) struct Steps(pub(super) Vec<Step>, Vec<PathBuf>);
+
+impl Steps {
+    /// Returns the capture files that packets come from.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.1
+    }
+}
 
 impl Args for Steps {
     fn augment_args(command: clap::Command) -> clap::Command {
@@ -151,7 +160,10 @@ impl FromArgMatches for Steps {
         });
         let mut steps: Vec<(usize, Vec<Step>)> = steps.flatten().collect();
         steps.sort_by_key(|(index, _)| *index);
-        Ok(Self(steps.into_iter().flat_map(|(_, steps)| steps).collect()))
+        let captures = matches.get_raw("packet").into_iter().flatten();
+        let files = captures.filter(|value| value.to_str().is_none_or(|text| network::directed(text).is_none()));
+        let files = files.map(PathBuf::from).collect();
+        Ok(Self(steps.into_iter().flat_map(|(_, steps)| steps).collect(), files))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

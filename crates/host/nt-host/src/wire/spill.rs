@@ -14,6 +14,7 @@ const HEAD: usize = 8;
 const LONGEST: u32 = 1 << 16;
 
 /// Creates the file.
+#[expect(clippy::disallowed_methods, reason = "a new file without a name")]
 pub(crate) fn create() -> io::Result<File> {
     let dir = std::env::temp_dir();
     let mut options = OpenOptions::new();

@@ -430,3 +430,76 @@ fn the_trace_never_replaces_the_driver_or_its_symbols() {
     }
     fs::remove_dir_all(folder).expect("the folder");
 }
+
+/// A capture file in the format pcap, with one IP datagram without a link header.
+fn capture() -> Vec<u8> {
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let header = [words(&[0xA1B2_C3D4, 0x0004_0002, 0, 0, 65535, 101]), words(&[0, 0, 20, 20])].concat();
+    let datagram = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    [&header[..], &datagram].concat()
+}
+
+#[test]
+fn no_command_writes_its_lines_over_what_it_reads() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("inputs");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("volume/deep")).expect("a folder");
+    fs::create_dir_all(folder.join("corpus")).expect("a folder");
+    let (sample, driver) = (common::built("driver_sample.sys"), folder.join("driver_sample.sys"));
+    for extension in ["sys", "pdb"] {
+        fs::copy(sample.with_extension(extension), driver.with_extension(extension)).expect("a copy");
+    }
+    fs::copy(&sample, folder.join("framework.sys")).expect("a copy");
+    fs::copy(&sample, folder.join("other.sys")).expect("a copy");
+    fs::write(folder.join("volume/deep/a.txt"), "a file").expect("a file");
+    fs::write(folder.join("space"), [0; 256]).expect("a configuration space");
+    fs::write(folder.join("capture.pcap"), capture()).expect("a capture");
+    fs::write(folder.join("grammar.toml"), "[[request]]\ncode = 0x22E000\n").expect("a grammar");
+    fs::write(folder.join("corpus/a.steps"), "--ioctl=22E000\n").expect("an input");
+    let at = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    let (framework, other, volume, space) = (at("framework.sys"), at("other.sys"), at("volume"), at("space"));
+    let (capture, grammar, corpus) = (at("capture.pcap"), at("grammar.toml"), at("corpus"));
+    let driver_itself: [(&[&str], &str); 2] = [(&[], "driver_sample.sys"), (&[], "driver_sample.pdb")];
+    let shared: [(&[&str], &str); 5] = [
+        (&["--framework", &framework], "framework.sys"),
+        (&["--with", &other], "other.sys"),
+        (&["--volume", &volume], "volume/deep/a.txt"),
+        (&["--pci", &space], "space"),
+        (&["--packet", &capture], "capture.pcap"),
+    ];
+    let of_fuzz: [(&[&str], &str); 2] =
+        [(&["--grammar", &grammar], "grammar.toml"), (&["--corpus", &corpus], "corpus/a.steps")];
+    for command in ["run", "matrix", "fuzz"] {
+        let own: &[(&[&str], &str)] = if command == "fuzz" { &of_fuzz } else { &[] };
+        for (options, target) in driver_itself.iter().chain(&shared).chain(own) {
+            let before = fs::read(folder.join(target)).expect("the file");
+            let path = at(target);
+            let output = nt_host(&[&[command, "--coverage", &path], *options].concat(), &driver);
+            assert_eq!(code(&output), Some(2), "{command} {options:?}: {}", text(&output));
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(said.starts_with(&format!("error: --coverage {path} is the input ")), "{command}: {said}");
+            assert!(fs::read(folder.join(target)).expect("the file") == before, "{command} {options:?}");
+        }
+    }
+    let both = at("both");
+    let output = nt_host(&["run", "--etl", &both, "--coverage", &both], &driver);
+    assert_eq!(code(&output), Some(2), "{}", text(&output));
+    assert!(text(&output).contains("--etl and --coverage are the same file"), "{}", text(&output));
+    fs::remove_dir_all(folder).expect("the folder");
+}
+
+#[test]
+fn a_driver_without_lines_is_refused_before_it_runs() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("without-lines");
+    fs::create_dir_all(&folder).expect("a folder");
+    let driver = folder.join("driver.sys");
+    fs::copy(common::clean("pool_leak"), &driver).expect("a copy");
+    let lines = folder.join("lines.info");
+    for command in ["run", "matrix", "fuzz"] {
+        let output = nt_host(&[command, "--coverage", lines.to_str().expect("UTF-8")], &driver);
+        assert_eq!(code(&output), Some(2), "{command}: {}", text(&output));
+        assert!(text(&output).contains("has no line information"), "{command}: {}", text(&output));
+        assert!(!lines.exists());
+    }
+    fs::remove_dir_all(folder).expect("the folder");
+}

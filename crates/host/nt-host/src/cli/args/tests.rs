@@ -28,7 +28,7 @@ fn file_names_need_not_be_valid_utf_8() {
     let odd = |name: &[u8]| OsString::from_vec(name.to_vec());
     let options = run("run", &[odd(b"a\xFF.sys"), "--etl".into(), odd(b"b\xFF.etl")]);
     assert_eq!(options.path.as_os_str(), odd(b"a\xFF.sys"));
-    assert_eq!(options.etl.unwrap_or_default().as_os_str(), odd(b"b\xFF.etl"));
+    assert_eq!(options.etl, Some(odd(b"b\xFF.etl").into()));
     let error = parse("run a --hide", &[odd(b"X\xFF")]).unwrap_err();
     assert!(error.contains("invalid UTF-8"), "{error}");
 }
