@@ -2,18 +2,23 @@
 //!
 //! Compared are the events, their order, their names, levels, opcodes, keywords, the names, types and values of their fields,
 //! and which events share an activity. What differs between two runs of one driver is left out: times, processes, threads,
-//! processors, stacks, the values of activity ids, and fields that hold a time, a process, a thread or a code address.
+//! processors, stacks, the values of activity ids, and fields that hold a time, a process, a thread or a code address; of kernel
+//! events, all addresses, with the names of files and registry keys in their place.
 
 mod align;
 
 use std::collections::HashMap;
 use std::fmt;
 
+use etw_manifest::{Encoding, Field as SchemaField};
 use etw_types::{Guid, InType, OutType};
 
 use crate::decode::{Decoded, Field, Node};
-use crate::event::EventRef;
+use crate::event::{EventRef, Kind};
 use align::{Pair, align};
+
+/// The fields of kernel events that hold the time stamp of a start or a duration.
+const TIMES: [&str; 2] = ["InitialTime", "HighResResponseTime"];
 
 /// The part of an event that is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +54,13 @@ impl Entry {
             decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string())).unwrap_or_default();
         let name = decoded.event.clone().unwrap_or_else(|| format!("{} {}", event.kind().as_str(), descriptor.id));
         let mut fields = Vec::new();
-        flatten("", &decoded.fields, ignored, &mut fields);
+        if event.kind() == Kind::System {
+            names(decoded, ignored, &mut fields);
+            let ignored = [ignored, &addresses_and_times(decoded)].concat();
+            flatten("", &decoded.fields, &ignored, &mut fields);
+        } else {
+            flatten("", &decoded.fields, ignored, &mut fields);
+        }
         if let Some(raw) = &decoded.raw {
             let text = crate::digits::hex(raw);
             fields.push(Value { name: "(undecoded)".into(), types: (InType::Invalid, OutType::Default), text });
@@ -93,6 +104,23 @@ fn flatten(prefix: &str, fields: &[Field], ignored: &[String], out: &mut Vec<Val
         match &field.node {
             Node::Struct(members) => flatten(&format!("{name}."), members, ignored, out),
             node => out.push(Value { name, types: (field.in_type, field.out_type), text: node.to_string() }),
+        }
+    }
+}
+
+/// The fields of a kernel event that differ at each start of Windows: addresses, time stamps and durations.
+fn addresses_and_times(decoded: &Decoded) -> Vec<String> {
+    let fields = decoded.schema.as_ref().map(|schema| &*schema.fields).unwrap_or_default();
+    let differs =
+        |field: &&SchemaField| field.encoding == Encoding::Pointer || TIMES.iter().any(|name| *name == &*field.name);
+    fields.iter().filter(differs).map(|field| field.name.to_string()).collect()
+}
+
+/// Adds what the addresses of file objects and the handles of keys in an event of the kernel mean.
+fn names(decoded: &Decoded, ignored: &[String], out: &mut Vec<Value>) {
+    for (name, text) in [("(file)", &decoded.names.file), ("(key)", &decoded.names.key)] {
+        if let Some(text) = text.as_ref().filter(|_| !ignored.iter().any(|ignored| ignored == name)) {
+            out.push(Value { name: name.into(), types: (InType::CStr16, OutType::Default), text: text.to_string() });
         }
     }
 }
@@ -160,6 +188,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Returns whether neither trace has an event, so that nothing is known about them.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.common == 0 && self.differences.is_empty()
+    }
+
     /// Returns whether the traces are the same.
     #[must_use]
     pub const fn is_same(&self) -> bool {

@@ -284,9 +284,9 @@ pub(crate) struct Profile {
 /// `compare`.
 #[derive(Debug, Args)]
 #[command(after_help = format!(
-    "Ignores times, processes, threads, processors and stacks, fields that hold a time, a process, a thread or a code address, and \
-     records of the session itself and of the kernel. Compares activity ids by the events that share them.\n\
-     The exit code is 3 if the traces differ.\n{EVERYWHERE}\n\n\
+    "Ignores times, processes, threads, processors and stacks, fields that hold a time, a process, a thread or a code address, \
+     addresses in events of the kernel, and records of the session itself. Compares activity ids by the events that share them.\n\
+     The exit code is 3 if the traces differ, and 4 if there was nothing to compare.\n{EVERYWHERE}\n\n\
      Examples:\n  etwctl compare windows.etl nt-host.etl --provider MyDriver\n  \
      etwctl compare windows.etl nt-host.etl --where 'event!=Tick' --ignore RegistryPath --json"
 ))]

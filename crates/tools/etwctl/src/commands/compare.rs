@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use command_line::{exit, note, shown};
-use etw_etl::Kind;
+use etw_etl::EventRef;
 use etw_etl::compare::{Comparison, Difference, Entry, Part, compare as compare_entries};
+use etw_etl::format::record::Layout;
+use etw_types::Guid;
 
 use super::schemas;
 use crate::cli::Compare;
@@ -18,6 +20,17 @@ use crate::values::counted;
 
 /// The maximum number of events of a trace. They are held in memory.
 const MOST_EVENTS: usize = 200_000;
+
+/// The group of the hook ids of records about the file itself.
+const GROUP_HEADER: u16 = 0;
+/// The group of the hook ids of call stacks.
+const GROUP_STACK: u16 = 0x18;
+/// Classes of events that merging tools add: descriptions of events, images and volumes.
+const DESCRIPTIONS: [Guid; 3] = [
+    Guid::from_u128(0xbbcc_f6c1_6cd1_48c4_80ff_8394_82e3_7671),
+    Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de),
+    Guid::from_u128(0x9b79_ee91_b5fd_41c0_a243_4248_e266_e9d0),
+];
 
 /// Compares two traces.
 pub(super) fn compare(context: &Context<'_>, line: &Compare) -> Result<(), Failure> {
@@ -39,6 +52,9 @@ pub(super) fn compare(context: &Context<'_>, line: &Compare) -> Result<(), Failu
         first.report();
     }
     second_damage.and(first_damage)?;
+    if comparison.is_empty() {
+        return Err(Failure::Lost("nothing was compared: no trace has a selected event".to_owned()));
+    }
     if comparison.is_same() { Ok(()) } else { Err(Failure::Reported(exit::FINDINGS)) }
 }
 
@@ -48,8 +64,7 @@ fn entries(path: &PathBuf, line: &Compare, files: &Schemas) -> Result<(Vec<Entry
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let mut entries = Vec::new();
     while let Some((event, decoder)) = traces.next() {
-        // The header of the file, and what the session and the kernel add to it.
-        if matches!(event.kind(), Kind::System | Kind::Mof) {
+        if is_about_others(&event) {
             continue;
         }
         if selection.is_over(&event) {
@@ -77,6 +92,17 @@ fn entries(path: &PathBuf, line: &Compare, files: &Schemas) -> Result<(Vec<Entry
     Ok((entries, is_whole))
 }
 
+/// Whether a record is not an event of its own: the header of the file, a call stack, or what merging tools add to describe images,
+/// volumes and events.
+fn is_about_others(event: &EventRef<'_>) -> bool {
+    match event.header.layout {
+        Layout::System | Layout::Compact | Layout::PerfInfo => {
+            matches!(event.header.descriptor.id >> 8, GROUP_HEADER | GROUP_STACK)
+        }
+        _ => event.header.provider.is_some_and(|provider| DESCRIPTIONS.contains(&provider)),
+    }
+}
+
 /// The comparison for people.
 fn text(comparison: &Comparison, [first, second]: [(&Path, usize); 2]) -> String {
     let events = |(path, count): (&Path, usize)| {
@@ -101,6 +127,7 @@ fn text(comparison: &Comparison, [first, second]: [(&Path, usize); 2]) -> String
         }
     }
     lines.push(match comparison.differences.len() {
+        0 if comparison.is_empty() => "nothing was compared".to_owned(),
         0 => "the traces are the same".to_owned(),
         count => format!("the traces differ: {}", counted(u64::try_from(count).unwrap_or(u64::MAX), "difference")),
     });
@@ -116,8 +143,13 @@ fn document(comparison: &Comparison, [first, second]: [(&Path, usize); 2]) -> Ve
     let side = |(path, events): (&Path, usize)| {
         object([("file", path.to_string_lossy().into_owned().into()), ("events", events.into())])
     };
+    let result = match comparison {
+        comparison if comparison.is_empty() => "nothing",
+        comparison if comparison.is_same() => "same",
+        _ => "different",
+    };
     vec![
-        ("result", if comparison.is_same() { "same" } else { "different" }.into()),
+        ("result", result.into()),
         ("first", side(first)),
         ("second", side(second)),
         ("common", comparison.common.into()),

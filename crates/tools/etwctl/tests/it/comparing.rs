@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::kernel::{KernelTrace, START, wide, words};
 use crate::common::{Run, etwctl, scratch};
 use etw_etl::{Clock, EventData, ExtendedItem, FileMode, FileTime, Writer, WriterOptions};
 use etw_types::tracelogging::EventBuilder;
@@ -97,9 +98,56 @@ fn selected_events_and_fields_are_compared() {
     let run = compare(&first, &second, "--ignore Status --where event!=Tick --provider MyDriver");
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
     let run = compare(&first, &second, "--provider YourDriver");
-    assert_eq!(run.code, 0, "{}", run.out);
+    assert_eq!(run.code, 4, "{}", run.out);
+    assert!(run.out.ends_with("nothing was compared\n"), "{}", run.out);
     assert!(run.err.contains("select-1.etl: no event is from provider 'YourDriver'"), "{}", run.err);
+    assert!(run.err.contains("nothing was compared"), "{}", run.err);
     for path in [first, second] {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+/// A trace of the kernel: a process, and a read of a file. `base` is where its ids, addresses and times begin.
+fn kernel(name: &str, base: u32, bytes: u32) -> PathBuf {
+    let mut trace = KernelTrace::new(1);
+    let owner = (base, base + 4);
+    let stamp = START + u64::from(base);
+    let file = words(&[base + 0x1000, 0xFFFF]);
+    trace.process(stamp, owner.0, "app.exe");
+    trace.event(0, 0x0400, 2, stamp + 1, owner, &[file.clone(), wide("\\Device\\a.txt")].concat());
+    let read = [words(&[0, 0, bytes, 0, 512, 0]), file, words(&[base, 0, base, 0, owner.1])].concat();
+    trace.event(0, 0x010A, 3, stamp + 2, owner, &read);
+    trace.stack(0, stamp + 2, owner, &[base]);
+    trace.write(name)
+}
+
+#[test]
+fn events_of_the_kernel_are_compared_without_addresses() {
+    let first = kernel("kernel-1.etl", 4, 4096);
+    let second = kernel("kernel-2.etl", 900, 4096);
+    let third = kernel("kernel-3.etl", 900, 512);
+    let same: Value = serde_json::from_str(&compare(&first, &second, "--json").out).unwrap();
+    assert_eq!(same["differences"], json!([]));
+    assert_eq!((&same["result"], &same["common"]), (&json!("same"), &json!(3)));
+    let run = compare(&first, &third, "");
+    assert_eq!(run.code, 3, "{}", run.err);
+    assert!(run.out.contains("    TransferSize: 4096 | 512\n"), "{}", run.out);
+    assert!(run.out.contains("the traces differ: 1 difference\n"), "{}", run.out);
+    for path in [first, second, third] {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn traces_without_an_event_are_not_the_same() {
+    let first = trace("empty-1.etl", 4, &[]);
+    let second = trace("empty-2.etl", 5, &[]);
+    let run = compare(&first, &second, "--json");
+    assert_eq!(run.code, 4, "{}", run.err);
+    assert_eq!(serde_json::from_str::<Value>(&run.out).unwrap()["result"], "nothing");
+    let other = trace("empty-3.etl", 5, &STEPS);
+    assert_eq!(compare(&first, &other, "").code, 3, "one of them has events");
+    for path in [first, second, other] {
         fs::remove_file(path).unwrap();
     }
 }
