@@ -84,6 +84,8 @@ impl Key {
 /// A start whose stop has not been seen yet.
 #[derive(Debug)]
 struct Open<T> {
+    id: u16,
+    version: u8,
     task: u16,
     name: Option<String>,
     function: Option<String>,
@@ -128,6 +130,7 @@ pub struct Stopped<T> {
 /// // Room for values of 1000 bytes; what is kept for a start comes back with its stop.
 /// let mut pairs = Pairs::new(1000);
 /// assert_eq!(pairs.start(&start, &start.decode(), "first", 5), None);
+/// assert!(!pairs.repeats(&start), "another version of the event would repeat it");
 /// let Stopped { start: found, open } = pairs.stop(&stop, &stop.decode());
 /// assert_eq!((found, open.len()), (Some("first"), 0));
 /// assert!(pairs.finish().is_empty());
@@ -153,6 +156,8 @@ impl<T> Pairs<T> {
         }
         self.held += cost;
         let open = Open {
+            id: event.header.descriptor.id,
+            version: event.header.descriptor.version,
             task: event.header.descriptor.task,
             name: decoded.event.as_deref().map(base),
             function: function(&decoded.fields),
@@ -161,6 +166,20 @@ impl<T> Pairs<T> {
         };
         self.open.entry(Key::from_event(event)).or_default().push(open);
         None
+    }
+
+    /// Returns whether an event starts what the last open start has started, in another version of the event. The .NET runtime
+    /// writes several versions of its events, so that older readers understand one of them, but each stop once.
+    #[must_use]
+    pub fn repeats(&self, event: &EventRef<'_>) -> bool {
+        let descriptor = &event.header.descriptor;
+        let last = self.open.get(&Key::from_event(event)).and_then(|opens| opens.last());
+        last.is_some_and(|last| {
+            last.id != 0
+                && last.id == descriptor.id
+                && last.task == descriptor.task
+                && last.version != descriptor.version
+        })
     }
 
     /// Finds the start that belongs to a stop.
@@ -274,6 +293,25 @@ mod tests {
         let crossed =
             [start("ReadStart", 1), start("WriteStart", 1), stop("ReadStop", 1), stop("Done", 1), stop("x", 2)];
         assert_eq!(pair(&crossed), (vec![(Some(0), vec![]), (Some(1), vec![]), (None, vec![])], vec![]));
+    }
+
+    #[test]
+    fn a_start_in_two_versions_is_one_start() {
+        let versioned = |opcode, id, version| {
+            let mut event = event(opcode, "a", "", 0, 1);
+            event.header.descriptor.id = id;
+            event.header.descriptor.version = version;
+            event
+        };
+        let mut pairs = Pairs::new(10);
+        let first = versioned(Opcode::Start, 1, 1);
+        assert!(!pairs.repeats(&first.as_ref()));
+        assert_eq!(pairs.start(&first.as_ref(), &first.decode(), (), 1), None);
+        assert!(pairs.repeats(&versioned(Opcode::Start, 1, 2).as_ref()));
+        assert!(!pairs.repeats(&first.as_ref()), "the same version again is another operation");
+        assert!(!pairs.repeats(&versioned(Opcode::Start, 3, 2).as_ref()), "another event");
+        assert_eq!(pairs.stop(&versioned(Opcode::Stop, 2, 1).as_ref(), &first.decode()).start, Some(()));
+        assert!(pairs.finish().is_empty());
     }
 
     #[test]

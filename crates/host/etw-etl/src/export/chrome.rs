@@ -54,6 +54,7 @@ impl Chrome {
         let arguments = arguments(event, decoded);
         let head = head(event, decoded);
         match Role::from_event(event) {
+            Some(Role::Start) if self.open.repeats(event) => self.instant(out, time, &head, &arguments),
             Some(Role::Start) => {
                 let cost = SPAN_COST + head.len() + arguments.len();
                 let span = Span { start: time, head, arguments };

@@ -200,7 +200,8 @@ pub(crate) struct Processes {
 #[derive(Debug, Args)]
 #[command(after_help = format!(
     "A start and a stop event form an activity if they have the same activity id, or if they nest on one thread. A start without \
-     a stop in the trace is counted as open. Times are in microseconds. A percentile is one of the measured durations.\n{EVERYWHERE}"
+     a stop in the trace is counted as open; with --tree its duration is -. A selection chooses activities by their start. Times are in \
+     milliseconds. A percentile is one of the measured durations.\n{EVERYWHERE}"
 ))]
 pub(crate) struct Activities {
     /// .etl files; the events of several files are merged by time; - is standard input
@@ -239,9 +240,10 @@ pub(crate) struct Stacks {
 /// `flame`.
 #[derive(Debug, Args)]
 #[command(after_help = format!(
-    "By default, the samples of the processor are drawn, or all stacks if there are no samples. A selection draws the stacks of other \
-     events. Managed functions are named by the method events of the .NET runtime, others with --pdb.\n{EVERYWHERE}\n\n\
-     Examples:\n  etwctl flame trace.etl --output cpu.svg\n  etwctl flame trace.etl --where 'process = a.exe' --event SampleProfile --output a.svg"
+    "The samples of the processor are drawn, or all stacks if the trace has no stack of a sample. --where, --from and --to choose among \
+     them. --event and --provider draw the stacks of other events. Managed functions are named by the method events of the .NET runtime, others with --pdb.\n{EVERYWHERE}\n\n\
+     Examples:\n  etwctl flame trace.etl --output cpu.svg\n  etwctl flame trace.etl --where 'process = a.exe' --output a.svg\n  \
+     etwctl flame trace.etl --event CSwitch --output switches.svg"
 ))]
 pub(crate) struct Flame {
     /// .etl files; the events of several files are merged by time; - is standard input

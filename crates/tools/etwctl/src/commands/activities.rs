@@ -12,7 +12,7 @@ use crate::cli;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Progress, Traces};
-use crate::output::{Json, Table};
+use crate::output::{Json, Table, milliseconds};
 use crate::select::Selection;
 
 /// The approximate memory for starts that wait for their stop, in bytes.
@@ -29,6 +29,8 @@ struct Start {
     name: (String, String),
     time: i64,
     node: Option<usize>,
+    /// The activity is selected by its start.
+    is_selected: bool,
 }
 
 /// Activities of one name.
@@ -60,25 +62,35 @@ struct Activities {
 }
 
 impl Activities {
-    fn read(&mut self, event: &EventRef<'_>, role: Role, decoded: &Decoded, pairs: &mut Pairs<Start>) {
+    /// Reads a start or a stop. `is_selected` tells whether that event is selected.
+    fn read(
+        &mut self,
+        event: &EventRef<'_>,
+        role: Role,
+        decoded: &Decoded,
+        is_selected: bool,
+        pairs: &mut Pairs<Start>,
+    ) {
         let time = event.header.time.0;
         self.first.get_or_insert(time);
         match role {
+            Role::Start if pairs.repeats(event) => {}
             Role::Start => {
                 let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
                 let id = event.header.descriptor.id;
                 let full = decoded.event.clone().unwrap_or_else(|| format!("event {id}"));
                 let short = base(&full);
                 let name = (provider.unwrap_or_default(), if short.is_empty() { full } else { short });
-                let node = event.header.activity.filter(|_| self.nodes.len() < MOST_NODES).map(|activity| {
-                    let parent = event.related().filter(|related| *related != activity && !related.is_zero());
-                    self.nodes.push(Node { name: name.1.clone(), activity, parent, time, duration: None });
-                    self.nodes.len() - 1
-                });
+                let node =
+                    event.header.activity.filter(|_| is_selected && self.nodes.len() < MOST_NODES).map(|activity| {
+                        let parent = event.related().filter(|related| *related != activity && !related.is_zero());
+                        self.nodes.push(Node { name: name.1.clone(), activity, parent, time, duration: None });
+                        self.nodes.len() - 1
+                    });
                 let cost = 160 + name.0.len() + name.1.len();
-                let start = Start { name, time, node };
+                let start = Start { name, time, node, is_selected };
                 if let Some(start) = pairs.start(event, decoded, start, cost) {
-                    self.no_room += 1;
+                    self.no_room += u64::from(start.is_selected);
                     self.open(start);
                 }
             }
@@ -87,17 +99,23 @@ impl Activities {
                 stopped.open.into_iter().for_each(|start| self.open(start));
                 match stopped.start {
                     Some(start) => self.close(start, time),
-                    None => self.unmatched += 1,
+                    None => self.unmatched += u64::from(is_selected),
                 }
             }
         }
     }
 
     fn open(&mut self, start: Start) {
+        if !start.is_selected {
+            return;
+        }
         self.groups.entry(start.name).or_default().open += 1;
     }
 
     fn close(&mut self, start: Start, time: i64) {
+        if !start.is_selected {
+            return;
+        }
         let duration = time.saturating_sub(start.time).max(0);
         if let Some(node) = start.node.and_then(|node| self.nodes.get_mut(node)) {
             node.duration = Some(duration);
@@ -110,11 +128,6 @@ impl Activities {
             group.durations.push(duration);
         }
     }
-}
-
-/// Converts units of 100 ns to microseconds, with one decimal digit.
-fn microseconds(ticks: i64) -> Json {
-    Json::String(format!("{}.{}", ticks / 10, ticks % 10))
 }
 
 /// The smallest duration that at least `percent` of all durations do not exceed.
@@ -153,13 +166,15 @@ pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Resul
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
-    let (mut all, mut pairs) = (Activities::default(), Pairs::new(MAX_OPEN));
+    let mut all = Activities::default();
+    let mut pairs = Pairs::new(MAX_OPEN);
+    let mut has_any = false;
     while let Some((event, decoder)) = traces.next() {
-        let Some(role) = Role::from_event(&event).filter(|_| selection.may_take(&event)) else { continue };
+        let Some(role) = Role::from_event(&event) else { continue };
         let decoded = decoder.decode(&event);
-        if selection.takes(&event, &decoded) {
-            all.read(&event, role, &decoded, &mut pairs);
-        }
+        has_any = true;
+        let is_selected = selection.takes(&event, &decoded) && selection.has_time(event.header.time);
+        all.read(&event, role, &decoded, is_selected, &mut pairs);
     }
     traces.done();
     pairs.finish().into_iter().for_each(|start| all.open(start));
@@ -174,6 +189,9 @@ pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Resul
     } else {
         context.table(summary(all.groups))?;
     }
+    if has_any {
+        selection.check()?;
+    }
     traces.check()
 }
 
@@ -183,12 +201,12 @@ fn summary(groups: HashMap<(String, String), Group>) -> Table {
         "activity",
         "count",
         "open",
-        "min_us",
-        "p50_us",
-        "p90_us",
-        "p99_us",
-        "max_us",
-        "total_us",
+        "min_ms",
+        "p50_ms",
+        "p90_ms",
+        "p99_ms",
+        "max_ms",
+        "total_ms",
         "histogram",
     ];
     let mut table = Table::new(&columns);
@@ -203,8 +221,8 @@ fn summary(groups: HashMap<(String, String), Group>) -> Table {
         if sorted.is_empty() {
             row.extend(std::iter::repeat_n(Json::Null, 7));
         } else {
-            row.extend([0, 50, 90, 99, 100].map(|percent| microseconds(percentile(sorted, percent))));
-            row.push(microseconds(i64::try_from(group.total).unwrap_or(i64::MAX)));
+            row.extend([0, 50, 90, 99, 100].map(|percent| milliseconds(percentile(sorted, percent))));
+            row.push(milliseconds(i64::try_from(group.total).unwrap_or(i64::MAX)));
             row.push(histogram(sorted).into());
         }
         table.row(row);
@@ -214,7 +232,7 @@ fn summary(groups: HashMap<(String, String), Group>) -> Table {
 
 /// The tree of activities: each below its related activity, in the order of their starts.
 fn tree(all: &Activities) -> Table {
-    let mut table = Table::new(&["start_us", "duration_us", "activity", "id"]);
+    let mut table = Table::new(&["start_ms", "duration_ms", "activity", "id"]);
     let mut children: HashMap<Guid, Vec<usize>> = HashMap::new();
     let known: HashMap<Guid, usize> =
         all.nodes.iter().enumerate().map(|(place, node)| (node.activity, place)).collect();
@@ -236,9 +254,9 @@ fn tree(all: &Activities) -> Table {
             continue;
         }
         let start = node.time.saturating_sub(all.first.unwrap_or_default());
-        let duration = node.duration.map_or_else(|| Json::from("open"), microseconds);
+        let duration = node.duration.map_or(Json::Null, milliseconds);
         let name = format!("{}{}", "  ".repeat(depth.min(40)), node.name);
-        table.row(vec![microseconds(start), duration, name.into(), node.activity.to_string().into()]);
+        table.row(vec![milliseconds(start), duration, name.into(), node.activity.to_string().into()]);
         if let Some(below) = children.get(&node.activity) {
             stack.extend(below.iter().map(|place| (*place, depth + 1)));
         }

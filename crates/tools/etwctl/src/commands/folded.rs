@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use etw_etl::{Process, escaped};
 
+use super::profile::is_sample;
 use crate::input::Traces;
 use crate::select::Selection;
 
@@ -18,6 +19,16 @@ pub(super) enum Offsets {
     Dropped,
 }
 
+/// Whose stacks are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Those of all selected events, with the names of the events.
+    Events,
+    /// Those of the selected samples of the processor, without a name. If the whole trace has no stack of a sample, those of all
+    /// selected events.
+    Samples,
+}
+
 /// The stacks of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
@@ -25,20 +36,35 @@ pub(super) struct Folded {
     pub(super) rows: Vec<(String, u64)>,
     pub(super) events: u64,
     pub(super) with_stack: u64,
+    /// Whether any event has a stack, also if it is not selected.
+    pub(super) has_stacks: bool,
 }
 
 impl Folded {
     /// Reads the stacks of the selected events.
-    pub(super) fn read(traces: &mut Traces, selection: &mut Selection, offsets: Offsets) -> Self {
-        let (mut folded, mut more): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
+    pub(super) fn read(traces: &mut Traces, selection: &mut Selection, offsets: Offsets, counted: Counted) -> Self {
+        let mut folded: HashMap<String, u64> = HashMap::new();
+        let mut more = 0_u64;
         let mut all = Self::default();
+        let mut has_samples = false;
         while let Some((event, decoder)) = traces.next() {
+            all.has_stacks = all.has_stacks || event.stack().is_some_and(|frames| !frames.is_empty());
+            let is_sample = counted == Counted::Samples && is_sample(&event);
+            // What is counted does not depend on what is selected: the first sample decides, also if it is not selected.
+            if is_sample && !has_samples && event.stack().is_some_and(|frames| !frames.is_empty()) {
+                has_samples = true;
+                more = 0;
+                folded.clear();
+            }
             if !selection.may_take(&event) || !selection.takes_lazily(&event, decoder) {
                 continue;
             }
             all.events += 1;
             let Some(addresses) = event.stack().filter(|frames| !frames.is_empty()) else { continue };
             all.with_stack += 1;
+            if has_samples && !is_sample {
+                continue;
+            }
             let process = event.stack_process();
             let known = process.and_then(|process| decoder.process(process, event.header.stamp));
             let identity = decoder.identify(&event);
@@ -52,8 +78,10 @@ impl Folded {
                 key.push(';');
                 key.push_str(&sanitized(if offsets == Offsets::Kept { frame } else { function(frame) }));
             }
-            key.push(';');
-            key.push_str(&sanitized(&name));
+            if !is_sample {
+                key.push(';');
+                key.push_str(&sanitized(&name));
+            }
             if folded.len() < MOST_STACKS || folded.contains_key(&key) {
                 *folded.entry(key).or_default() += 1;
             } else {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use command_line::Content;
 
-use super::folded::{Folded, Offsets};
+use super::folded::{Counted, Folded, Offsets};
 use super::schemas;
 use crate::cli::Stacks;
 use crate::context::Context;
@@ -21,7 +21,7 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
     let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
     let mut traces = Traces::open(&line.files, &files, progress, false)?;
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
-    let folded = Folded::read(&mut traces, &mut selection, Offsets::Kept);
+    let folded = Folded::read(&mut traces, &mut selection, Offsets::Kept, Counted::Events);
     for (stack, count) in folded.rows {
         if context.is_json {
             let members = vec![("stack", stack.into()), ("count", count.into())];

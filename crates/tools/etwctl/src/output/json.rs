@@ -16,6 +16,12 @@ pub(crate) fn document(members: impl IntoIterator<Item = (&'static str, Json)>) 
     object([("schema_version", 1.into())].into_iter().chain(members))
 }
 
+/// A duration in milliseconds, the unit of all summaries. `ticks` are units of 100 ns.
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 units, which are 28 years")]
+pub(crate) fn milliseconds(ticks: i64) -> Json {
+    Json::from(ticks as f64 / 10_000.0)
+}
+
 /// The text of a value in a cell of a table.
 pub(crate) fn cell_text(value: &Json) -> String {
     let all = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(" ");

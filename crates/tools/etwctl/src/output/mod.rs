@@ -10,7 +10,7 @@ mod unread;
 
 pub(crate) use aside::Aside;
 pub(crate) use file::{Output, new_file};
-pub(crate) use json::{Json, cell_text, document, object};
+pub(crate) use json::{Json, cell_text, document, milliseconds, object};
 pub(crate) use meter::Meter;
 pub(crate) use sink::Sink;
 pub(crate) use table::Table;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::common::kernel::{KernelTrace, wide, words};
 use crate::common::{etwctl, rows, scratch};
-use etw_types::Guid;
+use etw_types::{EventDescriptor, Guid, Opcode};
 use serde_json::{Value, json};
 
 /// A trace with one process, which has one thread.
@@ -162,6 +162,80 @@ fn samples_become_a_flame_graph_and_profiles() {
     assert_eq!(&bytes[..3], [0x0A, 4, 8]);
     assert!(bytes.windows(13).any(|window| window == b"\x32\x0ba.exe+0x100"), "a string of the table");
     fs::remove_file(out).unwrap();
+    fs::remove_file(path).unwrap();
+}
+
+/// Microsoft-Windows-DotNETRuntime.
+const DOTNET: Guid = Guid::from_u128(0xe13c_0d23_ccbc_4e12_931b_d9cc_2eee_27e4);
+
+/// Two garbage collections, of 0.0050 ms and of 2 ms. The runtime writes each start in two versions.
+fn collections(name: &str) -> PathBuf {
+    let mut trace = KernelTrace::new(1);
+    let mut event = |stamp: u64, opcode: Opcode, id: u16, version: u8, length: usize| {
+        let descriptor = EventDescriptor { id, version, opcode, task: 1, ..EventDescriptor::default() };
+        trace.described(stamp, DOTNET, descriptor, (500, 70), &vec![0; length]);
+    };
+    for (start, stop) in [(1_010_000, 1_010_050), (1_020_000, 1_040_000)] {
+        event(start, Opcode::Start, 1, 1, 18);
+        event(start + 1, Opcode::Start, 1, 2, 26);
+        event(stop, Opcode::Stop, 2, 1, 10);
+    }
+    // One that does not end.
+    event(1_050_000, Opcode::Start, 1, 1, 18);
+    trace.write(name)
+}
+
+#[test]
+fn an_activity_whose_start_has_two_versions_is_one() {
+    let path = collections("collections.etl");
+    let row = &rows(&format!("activities {} --json", path.display()))[0];
+    assert_eq!(row["activity"], "GarbageCollection");
+    assert_eq!([&row["count"], &row["open"]], [&json!(2), &json!(1)]);
+    let times = ["min_ms", "max_ms", "total_ms"].map(|column| row[column].clone());
+    assert_eq!(times, [json!(0.005), json!(2.0), json!(2.005)], "in milliseconds, as in `top`");
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn an_activity_is_selected_by_its_start_and_keeps_its_duration() {
+    let path = collections("collections-selected.etl");
+    // The range ends between the start and the stop of the second one.
+    for selected in
+        ["--from +1500us --to +3ms", "--from +1500us --to +3ms --where id=1", "--where cpu=0 --from +1500us --to +3ms"]
+    {
+        let all = rows(&format!("activities {} --json {selected}", path.display()));
+        let row = &all[0];
+        assert_eq!(
+            [&row["count"], &row["open"], &row["max_ms"]],
+            [&json!(1), &json!(0), &json!(2.0)],
+            "{selected}: {all}"
+        );
+    }
+    let wrong = etwctl(&format!("activities {} --where Nobody=1", path.display()));
+    assert!(wrong.code == 2 && wrong.err.contains("no event has 'Nobody'"), "{}", wrong.err);
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_condition_does_not_change_whose_stacks_are_drawn() {
+    const OWNER: (u32, u32) = (500, 70);
+    const OTHER: (u32, u32) = (600, 80);
+    let mut trace = KernelTrace::new(1);
+    trace.sample(0, trace.at(10_000), OWNER, 0x10);
+    trace.stack(0, trace.at(10_000), OWNER, &[0x10, 0x20]);
+    for (after, owner) in [(20_000, OWNER), (30_000, OTHER)] {
+        trace.switch(0, trace.at(after), owner, 0, 1);
+        trace.stack(0, trace.at(after), owner, &[0x30, 0x40]);
+    }
+    let path = trace.write("flame-where.etl");
+    let folded = |line: &str| etwctl(&format!("flame {} --folded {line}", path.display()));
+    let sample = "process 500;0x20;0x10 1\n";
+    assert_eq!(folded("").out, sample);
+    assert_eq!(folded("--where pid=500").out, sample, "not the stacks of its switches");
+    let none = folded("--where pid=600");
+    assert_eq!(none.out, "", "it has no samples");
+    assert!(none.err.contains("none of the trace's stacks is selected"), "{}", none.err);
+    assert_eq!(folded("--event CSwitch --where pid=600").out, "process 600;0x40;0x30;CSwitch 1\n");
     fs::remove_file(path).unwrap();
 }
 

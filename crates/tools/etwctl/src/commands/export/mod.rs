@@ -67,6 +67,8 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
 /// Adds a span if an activity ends.
 fn span(event: &EventRef<'_>, decoded: &Decoded, spans: &mut Pairs<Span>, traced: &Traced, batch: &mut Batch) {
     match Role::from_event(event) {
+        // The log of the event remains.
+        Some(Role::Start) if spans.repeats(event) => {}
         Some(Role::Start) => {
             // What does not fit into memory has no end.
             let _ = spans.start(event, decoded, Span::new(event, decoded, traced), COST);

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use command_line::Content;
 
-use super::folded::{Folded, Offsets};
+use super::folded::{Counted, Folded, Offsets};
 use super::schemas;
 use crate::cli::Flame;
 use crate::context::Context;
@@ -15,9 +15,6 @@ use crate::input::{Progress, Traces};
 use crate::output::Output;
 use crate::select::Selection;
 
-/// The event of a sample of the processor.
-const SAMPLE: &str = ";SampleProfile";
-
 /// Writes a flame graph.
 pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> {
     Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
@@ -25,11 +22,11 @@ pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> 
     let mut out = Output::create(line.output.as_deref(), Content::Plain)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(line.output.is_none()), false)?;
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
-    let folded = Folded::read(&mut traces, &mut selection, Offsets::Dropped);
+    let names_events = !line.selected.events.is_empty() || !line.selected.providers.is_empty();
+    let counted = if names_events { Counted::Events } else { Counted::Samples };
+    let folded = Folded::read(&mut traces, &mut selection, Offsets::Dropped, counted);
     traces.done();
-    let is_chosen =
-        !line.selected.events.is_empty() || !line.selected.conditions.is_empty() || !line.selected.providers.is_empty();
-    let rows = if is_chosen { folded.rows } else { samples(folded.rows) };
+    let rows = folded.rows;
     let total: u64 = rows.iter().map(|(_, count)| count).sum();
     if line.folded {
         for (stack, count) in &rows {
@@ -41,18 +38,13 @@ pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> 
     out.finish()?;
     let (with_stack, events) = (folded.with_stack, folded.events);
     command_line::info(&format!("{total} stacks; {with_stack} of {events} events have a call stack"));
-    if total == 0 {
+    if total == 0 && folded.has_stacks {
+        command_line::note("none of the trace's stacks is selected; --event draws those of other events than samples");
+    } else if total == 0 {
         command_line::note(
             "the trace has no stacks; record them with the session's stack classes or the property stacks",
         );
     }
     selection.check()?;
     traces.check()
-}
-
-/// The samples of the processor without the name of their event, or all stacks if there are no samples.
-fn samples(rows: Vec<(String, u64)>) -> Vec<(String, u64)> {
-    let samples: Vec<_> =
-        rows.iter().filter_map(|(stack, count)| Some((stack.strip_suffix(SAMPLE)?.to_owned(), *count))).collect();
-    if samples.is_empty() { rows } else { samples }
 }

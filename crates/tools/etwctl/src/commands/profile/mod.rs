@@ -50,7 +50,8 @@ impl Sample {
     }
 }
 
-fn is_sample(event: &EventRef<'_>) -> bool {
+/// Returns whether an event is a sample of the processor.
+pub(super) fn is_sample(event: &EventRef<'_>) -> bool {
     let is_kernel = matches!(event.header.layout, Layout::System | Layout::Compact | Layout::PerfInfo);
     is_kernel && event.header.descriptor.id == SAMPLE
 }

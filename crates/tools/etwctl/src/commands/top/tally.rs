@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::output::{Json, Table};
+use crate::output::{Json, Table, milliseconds};
 
 /// The maximum number of rows. Further ones are counted together.
 const MOST_ROWS: usize = 100_000;
@@ -136,7 +136,9 @@ impl Tally {
             let numbers = numbers.iter().zip(self.numbers).map(|(number, kind)| match (number, kind) {
                 (None, _) => Json::Null,
                 (Some(number), Number::Sum(_) | Number::Most(_)) => Json::from(*number),
-                (Some(number), Number::Time(_) | Number::Longest(_)) => Json::from(fraction((*number).into(), 10_000)),
+                (Some(number), Number::Time(_) | Number::Longest(_)) => {
+                    milliseconds(i64::try_from(*number).unwrap_or(i64::MAX))
+                }
             });
             table.row(key.iter().map(Json::from).chain(numbers).chain([share]).collect());
         }
