@@ -139,7 +139,133 @@ static NTSTATUS Duplicates(void)
     return 0;
 }
 
-static const STEP Steps[] = {ActivityIds, RegistryPath, SmallBuffers, LongStrings, Hashes, Utf8, Duplicates};
+static VOID NTAPI Callback(PVOID Context, PVOID First, PVOID Second)
+{
+    (void)Context, (void)First, (void)Second;
+}
+
+static NTSTATUS NTAPI RegistryCallback(PVOID Context, PVOID First, PVOID Second)
+{
+    (void)Context, (void)First, (void)Second;
+    return 0;
+}
+
+/* ExRegisterCallback: NULL if the object allows only one routine and has it. CmRegisterCallbackEx: an altitude that is
+   in use is STATUS_FLT_INSTANCE_ALTITUDE_COLLISION. */
+static NTSTATUS Callbacks(void)
+{
+    ROUTINE(NTSTATUS, ExCreateCallback, PVOID *, POBJECT_ATTRIBUTES, BOOLEAN, BOOLEAN);
+    ROUTINE(PVOID, ExRegisterCallback, PVOID, PVOID, PVOID);
+    ROUTINE(VOID, ExUnregisterCallback, PVOID);
+    ROUTINE(NTSTATUS, CmRegisterCallbackEx, PVOID, PUNICODE_STRING, PVOID, PVOID, ULONG64 *, PVOID);
+    ROUTINE(NTSTATUS, CmUnRegisterCallback, ULONG64);
+    OBJECT_ATTRIBUTES attributes = {0};
+    UNICODE_STRING altitude;
+    PVOID object, first;
+    ULONG64 cookie, other;
+
+    attributes.Length = sizeof attributes;
+    CHECK(ExCreateCallback(&object, &attributes, TRUE, FALSE) == 0);
+    first = ExRegisterCallback(object, Callback, NULL);
+    CHECK(first != NULL && ExRegisterCallback(object, Callback, NULL) == NULL);
+    ExUnregisterCallback(first);
+    first = ExRegisterCallback(object, Callback, NULL);
+    CHECK(first != NULL);
+    ExUnregisterCallback(first);
+    ObfDereferenceObject(object);
+    RtlInitUnicodeString(&altitude, L"360000");
+    CHECK(CmRegisterCallbackEx(RegistryCallback, &altitude, NULL, NULL, &cookie, NULL) == 0);
+    CHECK(CmRegisterCallbackEx(RegistryCallback, &altitude, NULL, NULL, &other, NULL) == (NTSTATUS)0xC01C0011);
+    CHECK(CmUnRegisterCallback(cookie) == 0);
+    CHECK(CmRegisterCallbackEx(RegistryCallback, &altitude, NULL, NULL, &cookie, NULL) == 0);
+    CHECK(CmUnRegisterCallback(cookie) == 0);
+    return 0;
+}
+
+static ULONG NTAPI Compare(PVOID Table, PVOID First, PVOID Second)
+{
+    ULONG first = *(ULONG *)First, second = *(ULONG *)Second;
+
+    (void)Table;
+    return first < second ? 0 : first > second ? 1 : 2;
+}
+
+static PVOID NTAPI AllocateNode(PVOID Table, ULONG Size)
+{
+    (void)Table;
+    return ExAllocatePoolWithTag((POOL_TYPE)512, Size, TAG);
+}
+
+static VOID NTAPI FreeNode(PVOID Table, PVOID Node)
+{
+    (void)Table;
+    ExFreePoolWithTag(Node, TAG);
+}
+
+/* RtlGetElementGenericTable: "the Ith element inserted"; a deletion moves the later ones. */
+static NTSTATUS Tables(void)
+{
+    ROUTINE(VOID, RtlInitializeGenericTable, PVOID, PVOID, PVOID, PVOID, PVOID);
+    ROUTINE(PVOID, RtlInsertElementGenericTable, PVOID, PVOID, ULONG, PUCHAR);
+    ROUTINE(BOOLEAN, RtlDeleteElementGenericTable, PVOID, PVOID);
+    ROUTINE(ULONG *, RtlGetElementGenericTable, PVOID, ULONG);
+    static ULONG64 table[32];
+    ULONG value, values[3] = {7, 3, 5};
+
+    RtlInitializeGenericTable(table, Compare, AllocateNode, FreeNode, NULL);
+    for (value = 0; value < 3; value++) {
+        CHECK(RtlInsertElementGenericTable(table, &values[value], sizeof(ULONG), NULL) != NULL);
+    }
+    CHECK(*RtlGetElementGenericTable(table, 0) == 7 && *RtlGetElementGenericTable(table, 1) == 3);
+    CHECK(RtlDeleteElementGenericTable(table, &values[1]) && *RtlGetElementGenericTable(table, 1) == 5);
+    CHECK(RtlGetElementGenericTable(table, 2) == NULL);
+    CHECK(RtlDeleteElementGenericTable(table, &values[0]) && RtlDeleteElementGenericTable(table, &values[2]));
+    return 0;
+}
+
+/* Windows writes whole ULONGs, and a time has a signed year, from 1601 on (TIME_FIELDS). */
+static NTSTATUS MapsAndTimes(void)
+{
+    ROUTINE(BOOLEAN, RtlTimeFieldsToTime, SHORT *, LARGE_INTEGER *);
+    ULONG words[2] = {0, 0x12345678};
+    SHORT fields[8] = {2026, 11, 19, 0, 0, 0, 0, 0};
+    LARGE_INTEGER time;
+    RTL_BITMAP map;
+
+    RtlInitializeBitMap(&map, words, 5);
+    RtlSetAllBits(&map);
+    CHECK(words[0] == 0xFFFFFFFF && words[1] == 0x12345678);
+    RtlClearAllBits(&map);
+    CHECK(words[0] == 0 && words[1] == 0x12345678);
+    CHECK(RtlTimeFieldsToTime(fields, &time));
+    fields[0] = -1;
+    CHECK(!RtlTimeFieldsToTime(fields, &time));
+    return 0;
+}
+
+/* A handle to a key stays after the key was deleted; Windows then returns STATUS_KEY_DELETED. */
+static NTSTATUS DeletedKeys(void)
+{
+    OBJECT_ATTRIBUTES attributes = {0};
+    UNICODE_STRING name;
+    ULONG value = 1;
+    HANDLE key;
+
+    RtlInitUnicodeString(&name, L"\\Registry\\Machine\\Software\\CDocumented");
+    attributes.Length = sizeof attributes;
+    attributes.ObjectName = &name;
+    attributes.Attributes = 0x240; /* OBJ_KERNEL_HANDLE, OBJ_CASE_INSENSITIVE */
+    CHECK(ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, NULL) == 0);
+    RtlInitUnicodeString(&name, L"Value");
+    CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == 0);
+    CHECK(ZwDeleteKey(key) == 0);
+    CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == (NTSTATUS)0xC000017C);
+    ZwClose(key);
+    return 0;
+}
+
+static const STEP Steps[] = {ActivityIds, RegistryPath, SmallBuffers, LongStrings,  Hashes,     Utf8,
+                             Duplicates,  Callbacks,    Tables,       MapsAndTimes, DeletedKeys};
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 {

@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use nt_host::{Builder, Error, Matrix, NtHost, Rule};
 
 /// The steps of `wdm_documented`, in order.
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 11] = [
     "activity ids",
     "the registry path",
     "buffers that are too small",
@@ -16,6 +16,10 @@ const STEPS: [&str; 7] = [
     "hashes",
     "UTF-8",
     "copies of strings",
+    "callbacks",
+    "generic tables",
+    "bit maps and times",
+    "deleted keys",
 ];
 
 fn driver(bug: u32) -> Builder {

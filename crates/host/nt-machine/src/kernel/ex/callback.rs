@@ -10,7 +10,7 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
-use crate::sorted::SortedMap;
+use crate::sorted::{SortedMap, SortedSet};
 
 /// `PowerDeviceD3`: the power state of a device that never reported one.
 const D3: u32 = 4;
@@ -33,6 +33,8 @@ pub(crate) struct Callbacks {
     /// The objects, with their names.
     objects: Vec<(String, u64)>,
     registered: Vec<Registered>,
+    /// The objects that allow only one registered routine.
+    single: SortedSet<u64>,
     /// The power states of devices.
     power: SortedMap<u64, u32>,
     /// The number of identifiers that drivers have created.
@@ -53,7 +55,7 @@ routines! { pub(super) ROUTINES;
         place: Out<u64>,
         attributes: GuestPtr<OBJECT_ATTRIBUTES>,
         create: bool,
-        _multiple: Ignored<bool>,
+        multiple: bool,
     ) -> Outcome {
         let name = attributes.ObjectName().read()?.text()?;
         let mut callbacks = lock(&kernel().callbacks);
@@ -64,6 +66,9 @@ routines! { pub(super) ROUTINES;
             None => {
                 let object = lock(&kernel().pool).try_new_objects::<u8>(SIZE)?.address();
                 callbacks.objects.push((name, object));
+                if !multiple {
+                    callbacks.single.insert(object);
+                }
                 object
             }
         };
@@ -80,7 +85,13 @@ routines! { pub(super) ROUTINES;
         context: GuestPtr<Opaque>,
     ) -> KernelHandle {
         let (object, context) = (object.address(), context.address());
-        // The routine returns NULL, not a status.
+        // The routine returns NULL, not a status: here, because the object allows only one routine, and it has one.
+        let has_all = |callbacks: &Callbacks| {
+            callbacks.single.contains(&object) && callbacks.registered.iter().any(|known| known.object == object)
+        };
+        if has_all(&lock(&kernel().callbacks)) {
+            return KernelHandle::default();
+        }
         let Ok(handle) = object::open("callback", object, call.from) else { return KernelHandle::default() };
         lock(&kernel().callbacks).registered.push(Registered { handle, object, routine, context });
         handle

@@ -12,6 +12,7 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{KLDR_DATA_TABLE_ENTRY, OB_CALLBACK_REGISTRATION, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::sorted::SortedMap;
 use crate::verify::gap;
 
 /// The maximum number of routines of a kind.
@@ -56,7 +57,19 @@ pub(super) struct Registered {
 pub(crate) struct Notifications {
     registered: Vec<Registered>,
     cookies: u64,
+    /// The altitudes of routines that are or were registered, by their cookies.
+    altitudes: SortedMap<u64, String>,
     pub(super) keys: Keys,
+}
+
+impl Notifications {
+    /// Returns whether a routine for registry operations is registered at an altitude.
+    fn has_altitude(&self, altitude: &str) -> bool {
+        self.registered.iter().any(|registered| match registered.about {
+            About::Registry { cookie, .. } => self.altitudes.get(&cookie).is_some_and(|known| known == altitude),
+            _ => false,
+        })
+    }
 }
 
 routines! { pub(super) ROUTINES;
@@ -115,20 +128,20 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC), fails(NO_RESOURCES)]
     fn CmRegisterCallback(&call, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, cookie: Out<u64>) -> Outcome {
-        registry(call, routine, context, cookie)
+        registry(call, routine, context, cookie, None)
     }
 
     #[irql(APC), fails(NO_RESOURCES)]
     fn CmRegisterCallbackEx(
         &call,
         routine: GuestPtr<Code>,
-        _altitude: Ignored<GuestPtr<UNICODE_STRING>>,
+        altitude: GuestPtr<UNICODE_STRING>,
         _driver: Ignored<GuestPtr<Opaque>>,
         context: GuestPtr<Opaque>,
         cookie: Out<u64>,
         _reserved: Ignored<GuestPtr<Opaque>>,
     ) -> Outcome {
-        registry(call, routine, context, cookie)
+        registry(call, routine, context, cookie, Some(altitude.text()?))
     }
 
     #[irql(APC)]
@@ -210,11 +223,22 @@ fn remove(is_it: impl Fn(About) -> bool) -> bool {
     registered.len() != before
 }
 
-fn registry(call: &Call, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, place: Out<u64>) -> Outcome {
+/// Registers a routine for registry operations. An altitude can be used only once.
+fn registry(
+    call: &Call,
+    routine: GuestPtr<Code>,
+    context: GuestPtr<Opaque>,
+    place: Out<u64>,
+    altitude: Option<String>,
+) -> Outcome {
     let cookie = {
         let mut notifications = lock(&kernel().notifications);
+        if altitude.as_ref().is_some_and(|altitude| notifications.has_altitude(altitude)) {
+            return fail(NtStatus::FltInstanceAltitudeCollision);
+        }
         notifications.cookies += 1;
         let cookie = notifications.cookies;
+        notifications.altitudes.extend(altitude.map(|altitude| (cookie, altitude)));
         let about = About::Registry { cookie, context: context.address() };
         notifications.registered.push(Registered { about, routine, from: call.from });
         cookie

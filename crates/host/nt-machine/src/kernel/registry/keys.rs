@@ -188,6 +188,11 @@ impl Registry {
         data.first_chunk().copied().map(u32::from_le_bytes)
     }
 
+    /// Returns whether a key was deleted to which handles are still open.
+    pub(crate) fn is_deleted(&mut self, key: u64) -> bool {
+        self.get(key).is_some_and(|key| key.deleted)
+    }
+
     /// Sets a value. Returns whether the key exists.
     pub(crate) fn set(&mut self, key: u64, name: &str, value: Value) -> bool {
         let Some(key) = self.get(key) else { return false };

@@ -76,6 +76,9 @@ routines! { pub(super) ROUTINES;
         let data = data.read()?;
         let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::SetValue { value: &name, kind, data: &data.clone() }, || {
+            if lock(&kernel().registry).is_deleted(key) {
+                return fail(NtStatus::KeyDeleted);
+            }
             let set = keys::change(|registry| registry.set(key, &name, (kind, data)));
             if set { done(()) } else { fail(NtStatus::InvalidHandle) }
         })

@@ -18,12 +18,12 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn RtlClearAllBits(map: Map) -> Result<(), Fault> {
-        set(map, 0, u32::MAX, false)
+        fill(map, 0)
     }
 
     #[irql(ANY)]
     fn RtlSetAllBits(map: Map) -> Result<(), Fault> {
-        set(map, 0, u32::MAX, true)
+        fill(map, 0xFF)
     }
 
     #[irql(ANY)]
@@ -118,6 +118,12 @@ fn set(map: Map, first: u32, count: u32, value: bool) -> Result<(), Fault> {
         word.change(|old| if value { old | mask } else { old & !mask })?;
     }
     Ok(())
+}
+
+/// Sets all words of a map, also the bits of the last word that are beyond its size.
+fn fill(map: Map, byte: u8) -> Result<(), Fault> {
+    let words = u64::from(map.SizeOfBitMap().read()?.div_ceil(32));
+    map.Buffer().read()?.cast::<u8>().array(words * 4).fill(byte)
 }
 
 fn count(map: Map, value: bool) -> Result<u32, Fault> {

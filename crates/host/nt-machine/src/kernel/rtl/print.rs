@@ -79,9 +79,12 @@ pub(crate) fn format(format: &[u16], wide: bool, arguments: &mut Arguments) -> R
             }
             rest.next();
         }
-        spec.width = number(&mut rest, arguments)?.unwrap_or_default();
+        // As in C: a negative width is the flag `-` and a width, a negative precision is none.
+        let width = number(&mut rest, arguments)?.unwrap_or_default();
+        spec.left |= width < 0;
+        spec.width = width.unsigned_abs();
         if rest.next_if_eq(&'.').is_some() {
-            spec.precision = Some(number(&mut rest, arguments)?.unwrap_or_default());
+            spec.precision = usize::try_from(number(&mut rest, arguments)?.unwrap_or_default()).ok();
         }
         spec.size = size(&mut rest);
         let Some(kind) = rest.next() else { break };
@@ -96,14 +99,15 @@ pub(crate) fn format(format: &[u16], wide: bool, arguments: &mut Arguments) -> R
 
 type Rest<I> = std::iter::Peekable<I>;
 
-fn number(rest: &mut Rest<impl Iterator<Item = char>>, arguments: &mut Arguments) -> Result<Option<usize>, Fault> {
+fn number(rest: &mut Rest<impl Iterator<Item = char>>, arguments: &mut Arguments) -> Result<Option<isize>, Fault> {
+    const MOST: isize = LONGEST.cast_signed();
     if rest.next_if_eq(&'*').is_some() {
-        return Ok(usize::try_from(arguments.take()? as i32).ok().map(|number| number.min(LONGEST)));
+        return Ok(Some((arguments.take()? as i32 as isize).clamp(-MOST, MOST)));
     }
     let mut number = None;
     while let Some(digit) = rest.peek().and_then(|c| c.to_digit(10)) {
         rest.next();
-        number = Some((number.unwrap_or(0_usize) * 10 + digit as usize).min(LONGEST));
+        number = Some((number.unwrap_or(0_isize) * 10 + digit as isize).min(MOST));
     }
     Ok(number)
 }
@@ -152,15 +156,18 @@ fn convert(out: &mut Vec<u16>, kind: char, spec: &Spec, wide: bool, arguments: &
             integer(out, spec, sign, &value.unsigned_abs().to_string());
         }
         'u' => integer(out, spec, "", &unsigned(arguments.take()?, spec.size).to_string()),
-        'x' => {
-            let prefix = if spec.alternate { "0x" } else { "" };
-            integer(out, spec, prefix, &format!("{:x}", unsigned(arguments.take()?, spec.size)));
+        'x' | 'X' => {
+            let value = unsigned(arguments.take()?, spec.size);
+            let prefix = if spec.alternate && value != 0 { ["0x", "0X"][usize::from(kind == 'X')] } else { "" };
+            let digits = if kind == 'X' { format!("{value:X}") } else { format!("{value:x}") };
+            integer(out, spec, prefix, &digits);
         }
-        'X' => {
-            let prefix = if spec.alternate { "0X" } else { "" };
-            integer(out, spec, prefix, &format!("{:X}", unsigned(arguments.take()?, spec.size)));
+        'o' => {
+            let digits = format!("{:o}", unsigned(arguments.take()?, spec.size));
+            // The flag `#` makes the first digit a zero.
+            let digits = if spec.alternate && digits != "0" { format!("0{digits}") } else { digits };
+            integer(out, spec, "", &digits);
         }
-        'o' => integer(out, spec, "", &format!("{:o}", unsigned(arguments.take()?, spec.size))),
         'p' => integer(out, spec, "", &format!("{:016X}", arguments.take()?)),
         'c' | 'C' => text(out, spec, &[arguments.take()? as u16]),
         'Z' if spec.size == Size::Wide => {
@@ -216,6 +223,8 @@ const fn unsigned(value: u64, size: Size) -> u64 {
 }
 
 fn integer(out: &mut Vec<u16>, spec: &Spec, prefix: &str, digits: &str) {
+    // As in C: with a precision of zero, zero has no digits.
+    let digits = if spec.precision == Some(0) && digits == "0" { "" } else { digits };
     let mut padded = "0".repeat(spec.precision.unwrap_or_default().saturating_sub(digits.len()));
     padded.push_str(digits);
     if spec.zero && !spec.left && spec.precision.is_none() {
@@ -270,6 +279,16 @@ mod tests {
         let pointer = wide.as_ptr().expose_provenance() as u64;
         assert_eq!(print("%wZ %ws %S %.2ls", &[address(&counted), pointer, pointer, pointer]), "hél héllo héllo hé");
         assert_eq!(print("%s|%8s|%-4s|", &[0, address(b"ab\0"), address(b"ab\0")]), "(null)|      ab|ab  |");
+    }
+
+    /// ISO C, "The fprintf function".
+    #[test]
+    fn arguments_and_flags_mean_what_c_says() {
+        assert_eq!(print("%*d|", &[(-4_i64).cast_unsigned(), 7]), "7   |");
+        assert_eq!(print("%.*s|", &[u64::MAX, address(b"abc\0")]), "abc|");
+        assert_eq!(print("%#o %#o %#x %#X", &[8, 0, 0, 0]), "010 0 0 0");
+        assert_eq!(print("%.0d|%.d|%3.0u|%.0x|", &[0, 0, 0, 0]), "||   ||");
+        assert_eq!(print("%.0d %.2d", &[1, 1]), "1 01");
     }
 
     #[test]

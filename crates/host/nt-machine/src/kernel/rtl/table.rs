@@ -24,8 +24,15 @@ const FOUND: u32 = 1;
 const LEFT: u32 = 2;
 const RIGHT: u32 = 3;
 
-/// The sorted elements of all tables, by the addresses of the tables.
-pub(crate) type Tables = SortedMap<u64, Vec<u64>>;
+/// The elements of all tables, by the addresses of the tables.
+pub(crate) type Tables = SortedMap<u64, Elements>;
+
+/// The nodes of a table in the order of the driver's comparison, and in the order in which they were inserted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Elements {
+    sorted: Vec<u64>,
+    inserted: Vec<u64>,
+}
 
 /// The members that the routines need of a table of either kind.
 #[derive(Clone, Copy)]
@@ -182,12 +189,14 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn RtlGetElementGenericTableAvl(table: GuestPtr<RTL_AVL_TABLE>, index: u32) -> Option<GuestPtr<u8>> {
-        get(table.address(), index, BALANCED)
+        at_index(&elements(table.address()), index, BALANCED)
     }
 
+    /// Its page: returns "the Ith element inserted".
     #[irql(ANY)]
     fn RtlGetElementGenericTable(table: GuestPtr<RTL_GENERIC_TABLE>, index: u32) -> Option<GuestPtr<u8>> {
-        get(table.address(), index, SPLAYED)
+        let tables = lock(&kernel().tables);
+        tables.get(&table.address()).and_then(|elements| at_index(&elements.inserted, index, SPLAYED))
     }
 
     #[irql(APC)]
@@ -235,7 +244,7 @@ fn splayed(table: GuestPtr<RTL_GENERIC_TABLE>) -> Result<Table, Fault> {
 
 /// Returns the addresses of a table's nodes, in order.
 fn elements(table: u64) -> Vec<u64> {
-    lock(&kernel().tables).get(&table).cloned().unwrap_or_default()
+    lock(&kernel().tables).get(&table).map(|elements| elements.sorted.clone()).unwrap_or_default()
 }
 
 /// Returns the node at a position that a search returned.
@@ -268,12 +277,12 @@ impl Table {
         (nodes, found)
     }
 
-    fn counted(&self, change: impl FnOnce(&mut Vec<u64>)) -> Result<(), Fault> {
+    fn counted(&self, change: impl FnOnce(&mut Elements)) -> Result<(), Fault> {
         let count = {
             let mut tables = lock(&kernel().tables);
-            let nodes = tables.get_or_default(self.address);
-            change(nodes);
-            nodes.len() as u32
+            let elements = tables.get_or_default(self.address);
+            change(elements);
+            elements.sorted.len() as u32
         };
         self.count.write(count)
     }
@@ -296,7 +305,10 @@ fn insert(table: Table, buffer: GuestPtr<u8>, size: u32, is_new: Out<u8>) -> Res
             GuestPtr::<u8>::new(node).array(table.links).fill(0)?;
             let place = element(node, table.links);
             place.array(size).copy_from(buffer)?;
-            table.counted(|nodes| nodes.insert(position.min(nodes.len()), node))?;
+            table.counted(|elements| {
+                elements.sorted.insert(position.min(elements.sorted.len()), node);
+                elements.inserted.push(node);
+            })?;
             is_new.set_if_wanted(1)?;
             Ok(place)
         }
@@ -306,7 +318,10 @@ fn insert(table: Table, buffer: GuestPtr<u8>, size: u32, is_new: Out<u8>) -> Res
 fn delete(table: Table, buffer: GuestPtr<u8>) -> Result<bool, Fault> {
     let (nodes, Ok(position)) = table.search(buffer) else { return Ok(false) };
     let node = at(&nodes, position);
-    table.counted(|nodes| nodes.retain(|known| *known != node))?;
+    table.counted(|elements| {
+        elements.sorted.retain(|known| *known != node);
+        elements.inserted.retain(|known| *known != node);
+    })?;
     run("FreeRoutine", table.free, &[table.address, node]);
     Ok(true)
 }
@@ -345,6 +360,6 @@ fn next(table: Table, cursor: GuestPtr<u64>) -> Result<Option<GuestPtr<u8>>, Fau
     Ok(Some(element(*node, table.links)))
 }
 
-fn get(table: u64, index: u32, links: u64) -> Option<GuestPtr<u8>> {
-    elements(table).get(index as usize).map(|node| element(*node, links))
+fn at_index(nodes: &[u64], index: u32, links: u64) -> Option<GuestPtr<u8>> {
+    nodes.get(index as usize).map(|node| element(*node, links))
 }

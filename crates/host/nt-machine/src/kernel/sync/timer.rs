@@ -212,7 +212,9 @@ fn time_fields(time: u64) -> TIME_FIELDS {
 
 /// Converts date and time to 100 ns units since 1601. Returns `None` if there is no such date.
 fn time_of(fields: TIME_FIELDS) -> Option<u64> {
-    let (year, month, day) = (u64::from(fields.Year), u64::from(fields.Month), u64::from(fields.Day));
+    // The members are signed.
+    let year = u64::try_from(fields.Year.cast_signed()).ok()?;
+    let (month, day) = (u64::from(fields.Month), u64::from(fields.Day));
     let inside = fields.Hour < 24 && fields.Minute < 60 && fields.Second < 60 && fields.Milliseconds < 1000;
     // The year starts at least 365 days per year after 1601. There are at most `year / 4` leap days, and the date is
     // within 366 days of the start of its year.
