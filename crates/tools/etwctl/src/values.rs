@@ -6,7 +6,7 @@ use command_line::units;
 use etw_etl::FileTime;
 use etw_manifest::built_in::providers;
 use etw_types::session::{ClassicEventId, enable};
-use etw_types::{Guid, Level};
+use etw_types::{Guid, Level, Opcode};
 
 /// The names of the levels.
 pub(crate) const LEVELS: &[&str] = &["critical", "error", "warning", "informational", "verbose", "all"];
@@ -116,9 +116,49 @@ pub(crate) fn level(text: &str) -> Result<Level, String> {
         "verbose" => Level::Verbose,
         other => match number(other).map(u8::try_from) {
             Ok(Ok(level)) => Level::from_int(level),
-            _ => return Err(format!("'{text}' is not a level: expected {} or a number up to 255", LEVELS.join(", "))),
+            _ => {
+                let hint = hint(text, LEVELS.iter().copied());
+                return Err(format!(
+                    "'{text}' is not a level: expected {} or a number up to 255{hint}",
+                    LEVELS.join(", ")
+                ));
+            }
         },
     })
+}
+
+/// The opcodes of every provider, with the names of Windows' winmeta.xml.
+pub(crate) const OPCODES: &[(&str, Opcode)] = &[
+    ("info", Opcode::Info),
+    ("start", Opcode::Start),
+    ("stop", Opcode::Stop),
+    ("dc_start", Opcode::DC_Start),
+    ("dc_stop", Opcode::DC_Stop),
+    ("extension", Opcode::Extension),
+    ("reply", Opcode::Reply),
+    ("resume", Opcode::Resume),
+    ("suspend", Opcode::Suspend),
+    ("send", Opcode::Send),
+    ("receive", Opcode::Receive),
+];
+
+/// Parses an opcode by its name or number. Other names are a provider's own, and are part of the names of its events.
+pub(crate) fn opcode(text: &str) -> Result<Opcode, String> {
+    if let Some((_, opcode)) = OPCODES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
+        return Ok(*opcode);
+    }
+    match number(text).map(u8::try_from) {
+        Ok(Ok(opcode)) => Ok(Opcode::from_int(opcode)),
+        _ => {
+            let names: Vec<&str> = OPCODES.iter().map(|(name, _)| *name).collect();
+            let hint = hint(text, names.iter().copied());
+            Err(format!(
+                "'{text}' is not an opcode: expected {} or a number up to 255{hint}; opcodes of a provider are part of the names of \
+                 its events",
+                names.join(", ")
+            ))
+        }
+    }
 }
 
 /// Parses a bit by its name in a table, or a number.

@@ -91,7 +91,8 @@ pub(crate) struct Formats {
 #[derive(Debug, Args)]
 #[command(after_help = format!(
     "A NAME is event, provider, id, level, opcode, task, keyword, pid, tid, cpu, kind, process, command_line, thread, file, key, \
-     message or the name of a field; a dot leads to a member of a struct. Numbers may have a size's unit, such as 64KiB.\n\
+     message or the name of a field; a dot leads to a member of a struct. field.NAME is a field whose name one of these has, too. level and \
+     opcode have names: level <= warning, opcode = start. Numbers may have a size's unit, such as 64KiB.\n\
      With --csv and one --event, each field of the event has a column.\n\
      With --json, events are JSON Lines.\n\
      {TWICE}\n{EVERYWHERE}\n\n\

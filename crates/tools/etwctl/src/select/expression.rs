@@ -1,7 +1,7 @@
 //! Expressions of `--where`: comparisons of names with values, joined by `and`, `or` and `not`.
 
 use super::value::{Comparison, Literal, Sign};
-use crate::values::{self, hint};
+use crate::values::hint;
 
 /// Maximum depth of parentheses and `not`.
 const MAX_DEPTH: usize = 64;
@@ -201,10 +201,7 @@ impl Parser {
             }
             None => String::new(),
         };
-        let literal = match values::level(&text) {
-            Ok(level) if name.eq_ignore_ascii_case("level") => Literal::from_level(&text, level),
-            _ => Literal::new(&text),
-        };
+        let literal = Literal::for_name(&name, sign, &text)?;
         Comparison::new(name, sign, literal).map(Expression::Compare)
     }
 
@@ -259,6 +256,11 @@ mod tests {
             ),
             ("\"My Field\" = 'and'", "My Field=and"),
             ("level <= warning", "level<=3"),
+            ("level = info", "level=4"),
+            ("level = informational", "level=4"),
+            ("level ~ warn", "level~warn"),
+            ("field.level = bogus", "field.level=bogus"),
+            ("opcode = Start or opcode=receive", "(or opcode=1 opcode=240)"),
             ("a=b&&c=1||d=2", "(or (and a=b c=1) d=2)"),
             ("text=", "text="),
             ("File = My long name and pid=4", "(and File=My long name pid=4)"),
@@ -276,6 +278,10 @@ mod tests {
             ("(a=1", "a ( has no )"),
             ("a=1)", "there is a ) without its ("),
             ("a=1 adn b=2", "expected 'and', 'or' or the end, found 'adn'; did you mean 'and'?"),
+            (
+                "level = bogus",
+                "'bogus' is not a level: expected critical, error, warning, informational, verbose, all or a number up to 255",
+            ),
             ("a > large", "'large' is not a number: > compares numbers, = and ~ compare text"),
             ("a = \"b", "the quotation mark before b has no end"),
         ] {

@@ -11,7 +11,7 @@ use etw_types::{Guid, Level};
 
 use crate::cli::Selected;
 use crate::failure::Failure;
-use crate::values::{Moment, hint};
+use crate::values::{LEVELS, Moment, OPCODES, hint};
 pub(crate) use expression::Expression;
 use value::Value;
 
@@ -92,7 +92,11 @@ impl Selection {
         if let Some(name) = missing {
             let known = HEADER_NAMES.iter().copied().chain(self.seen.fields.iter().map(String::as_str));
             let is_known = HEADER_NAMES.iter().any(|known| known.eq_ignore_ascii_case(name));
-            let hint = if is_known { "; the trace does not say it".into() } else { hint(name, known) };
+            let hint = match field_name(name) {
+                _ if is_known => "; the trace does not say it".into(),
+                Some(field) => hint(field, &self.seen.fields),
+                None => hint(name, known),
+            };
             return Err(Failure::Usage(format!("--where: no event has '{name}'{hint}")));
         }
         // A field with the same name in another kind of event may be a text.
@@ -218,7 +222,10 @@ impl Seen {
     }
 }
 
-/// The parts of an event's header that conditions can name.
+/// What leads from a name to a field of the event.
+const FIELD: &str = "field.";
+
+/// The parts of an event's header that conditions can name. A field of the same name is `field.NAME`.
 const HEADER_NAMES: [&str; 17] = [
     "event",
     "provider",
@@ -240,10 +247,15 @@ const HEADER_NAMES: [&str; 17] = [
 ];
 
 fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<Value> {
-    // A field of the event has precedence over a part of the header with the same name.
-    if let Some(value) = field(name, &decoded.fields) {
-        return Some(value);
+    if let Some(name) = field_name(name) {
+        return field(name, &decoded.fields);
     }
+    // A part of the header has precedence. What the header of an event does not say, such as its file, a field may say.
+    part(name, event, decoded).or_else(|| field(name, &decoded.fields))
+}
+
+/// The value of a part of the header, if the event has it.
+fn part(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<Value> {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let names = &decoded.names;
@@ -255,8 +267,17 @@ fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<Value
             text(decoded.provider.as_deref()).or_else(id)
         }
         "id" => Some(Value::from_integer(descriptor.id)),
-        "level" => Some(Value::from_integer(descriptor.level.as_int())),
-        "opcode" => Some(Value::from_integer(descriptor.opcode.as_int())),
+        "level" => {
+            let number = descriptor.level.as_int();
+            Some(Value::from_named(
+                number,
+                usize::from(number).checked_sub(1).and_then(|place| LEVELS.get(place)).copied(),
+            ))
+        }
+        "opcode" => {
+            let name = OPCODES.iter().find(|(_, opcode)| *opcode == descriptor.opcode).map(|(name, _)| *name);
+            Some(Value::from_named(descriptor.opcode.as_int(), name))
+        }
         "task" => Some(Value::from_integer(descriptor.task)),
         "keyword" => Some(Value::from_integer(descriptor.keyword.bits())),
         "pid" => header.process_id.map(Value::from_integer),
@@ -271,6 +292,12 @@ fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<Value
         "message" => decoded.message().map(|message| Value::from_text(&message)),
         _ => None,
     }
+}
+
+/// The name of a field of the event in `field.NAME`, which is needed if a part of the header has the same name.
+fn field_name(name: &str) -> Option<&str> {
+    let (prefix, rest) = name.split_at_checked(FIELD.len())?;
+    prefix.eq_ignore_ascii_case(FIELD).then_some(rest)
 }
 
 /// The value of a field; a dot in the name leads to a member of a struct.

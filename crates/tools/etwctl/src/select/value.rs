@@ -5,7 +5,6 @@ use std::fmt;
 
 use command_line::units;
 use etw_etl::decode::{Node, Scalar};
-use etw_types::Level;
 
 use crate::values;
 
@@ -94,8 +93,16 @@ impl Literal {
         Self { text: text.to_owned(), number: Number::parse(text).or_else(size) }
     }
 
-    pub(super) fn from_level(text: &str, level: Level) -> Self {
-        Self { text: text.to_owned(), number: Some(Number::Integer(level.as_int().into())) }
+    /// The value that is compared with the value of this name, such as a level by its name.
+    pub(super) fn for_name(name: &str, sign: Sign, text: &str) -> Result<Self, String> {
+        let number = match name.to_ascii_lowercase().as_str() {
+            // A part of a name.
+            _ if matches!(sign, Sign::Contains | Sign::ContainsNot) => return Ok(Self::new(text)),
+            "level" => values::level(text)?.as_int(),
+            "opcode" => values::opcode(text)?.as_int(),
+            _ => return Ok(Self::new(text)),
+        };
+        Ok(Self { text: text.to_owned(), number: Some(Number::Integer(number.into())) })
     }
 
     pub(super) const fn is_number(&self) -> bool {
@@ -119,6 +126,12 @@ impl Value {
     pub(super) fn from_integer(number: impl Into<i128>) -> Self {
         let number = number.into();
         Self { text: number.to_string(), number: Some(Number::Integer(number)) }
+    }
+
+    /// A number that has this name, if it has one.
+    pub(super) fn from_named(number: u8, name: Option<&str>) -> Self {
+        let value = Self::from_integer(number);
+        Self { text: name.map_or(value.text, str::to_owned), ..value }
     }
 
     pub(super) fn from_text(text: &str) -> Self {

@@ -89,6 +89,54 @@ fn a_range_of_time_is_relative_to_the_trace_or_absolute() {
 }
 
 #[test]
+fn a_part_of_the_header_has_precedence_over_a_field_of_its_name() {
+    let path = scratch("fields.etl");
+    let mut writer = writer(&path);
+    for (stamp, level, own, opcode) in [
+        (0, Level::Informational, 9, Opcode::Start),
+        (10, Level::Warning, 4, Opcode::Stop),
+        (20, Level::Informational, 4, Opcode::Info),
+    ] {
+        let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+        let builder = EventBuilder::new(&mut metadata, &mut payload, "E", 0).u8("Level", own).u32("pid", 77);
+        let (metadata, payload) = builder.finish().unwrap();
+        let descriptor = EventDescriptor::new(level, Keyword::from_bits(1)).with_opcode(opcode);
+        let event = EventData {
+            provider: Guid::from_name("MyDriver"),
+            descriptor: descriptor.with_channel(Channel::TraceLogging),
+            items: &ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata),
+            payload,
+            timestamp: stamp,
+            process_id: 8,
+            ..EventData::default()
+        };
+        writer.write(0, &event).unwrap();
+    }
+    writer.close().unwrap();
+    for (condition, expected) in [
+        ("level = info", 2),
+        ("level = informational", 2),
+        ("level = Information", 2),
+        ("LEVEL = 4", 2),
+        ("level ~ warn", 1),
+        ("level <= warning", 1),
+        ("field.level = 4", 2),
+        ("Field.Level = 9", 1),
+        ("pid = 77", 0),
+        ("pid = 8", 3),
+        ("field.pid = 77", 3),
+        ("opcode = Start", 1),
+        ("opcode = start or opcode = STOP", 2),
+        ("opcode != info", 2),
+    ] {
+        let only = format!("provider = MyDriver and ({condition})");
+        let (events, _) = decode(&[path.to_str().unwrap(), "--where", &only]);
+        assert_eq!(events.len(), expected, "{condition}");
+    }
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn several_files_are_merged_by_time() {
     let one = trace("one.etl", &[(10, "a"), (30, "c")]);
     let two = trace("two.etl", &[(20, "b"), (40, "d")]);
