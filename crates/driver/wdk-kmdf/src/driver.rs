@@ -44,9 +44,9 @@ impl DriverHandle {
     ///
     /// # IRQL
     ///
-    /// At most `DISPATCH_LEVEL`.
+    /// `PASSIVE_LEVEL`.
     #[must_use]
-    pub fn is_version_available(self, major: u32, minor: u32) -> bool {
+    pub fn is_version_available(self, _: Passive<'_>, major: u32, minor: u32) -> bool {
         let mut version = WDF_DRIVER_VERSION_AVAILABLE_PARAMS {
             Size: size_field::<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>(),
             MajorVersion: major,

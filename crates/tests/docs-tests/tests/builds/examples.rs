@@ -35,22 +35,24 @@ const UNNAMED: [(&str, &str); 4] = [
     ("Output", "output"),
 ];
 
-/// A public item: its type or trait, its name, and the code in its documentation.
-struct Public {
-    owner: Option<String>,
-    name: String,
+/// A public item: its type or trait, its name, its documentation, and the code in that.
+pub(crate) struct Public {
+    pub(crate) owner: Option<String>,
+    pub(crate) name: String,
+    pub(crate) is_function: bool,
+    pub(crate) documentation: String,
     code: Vec<String>,
 }
 
 #[derive(Default)]
-struct Crate {
+pub(crate) struct Crate {
     exported: BTreeSet<String>,
-    items: Vec<Public>,
+    pub(crate) items: Vec<Public>,
     /// The code in the documentation of modules.
     modules: Vec<String>,
 }
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -65,6 +67,10 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the Rust code in documentation.
 fn code(attributes: &[Attribute]) -> Vec<String> {
+    blocks(&documentation(attributes))
+}
+
+fn documentation(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes {
         if let Meta::NameValue(pair) = &attribute.meta
@@ -77,7 +83,7 @@ fn code(attributes: &[Attribute]) -> Vec<String> {
             text.push('\n');
         }
     }
-    blocks(&text)
+    text
 }
 
 fn blocks(markdown: &str) -> Vec<String> {
@@ -105,7 +111,7 @@ fn names(tree: &UseTree, found: &mut BTreeSet<String>) {
 }
 
 impl Crate {
-    fn read(folder: &Path) -> Self {
+    pub(crate) fn read(folder: &Path) -> Self {
         let mut this = Self::default();
         let parse = |path: &Path| syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
         for item in parse(&folder.join("lib.rs")).items {
@@ -135,7 +141,13 @@ impl Crate {
         if let Some((name, attributes)) = public(item)
             && (self.exported.contains(&name) || matches!(item, Item::Macro(_)))
         {
-            self.items.push(Public { owner: None, name, code: code(attributes) });
+            self.items.push(Public {
+                owner: None,
+                name,
+                is_function: matches!(item, Item::Fn(_)),
+                documentation: documentation(attributes),
+                code: code(attributes),
+            });
         }
         match item {
             Item::Impl(block) if block.trait_.is_none() && !is_hidden(&block.attrs) => {
@@ -162,7 +174,13 @@ impl Crate {
 
     fn member(&mut self, owner: &str, name: &str, attributes: &[Attribute]) {
         if self.exported.contains(owner) && !is_hidden(attributes) {
-            self.items.push(Public { owner: Some(owner.into()), name: name.into(), code: code(attributes) });
+            self.items.push(Public {
+                owner: Some(owner.into()),
+                name: name.into(),
+                is_function: true,
+                documentation: documentation(attributes),
+                code: code(attributes),
+            });
         }
     }
 }

@@ -13,6 +13,7 @@ mod demo_page;
 mod examples;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod guides;
+mod irql;
 mod links;
 mod performance;
 mod programs;

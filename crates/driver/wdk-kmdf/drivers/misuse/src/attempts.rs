@@ -45,7 +45,7 @@ pub(crate) fn run(driver: DriverHandle, device: DeviceHandle<'_, Misuse>) -> u32
         ),
         ("no memory", Memory::new(0, *b"Misu").is_err() && Memory::copy_of(&[], *b"Misu").is_err()),
         ("all memory", Memory::new(usize::MAX, *b"Misu").is_err()),
-        ("a version that does not exist", !driver.is_version_available(1, u32::MAX)),
+        ("a version that does not exist", !driver.is_version_available(passive, 1, u32::MAX)),
         ("a long descriptor", driver.control_device::<Other>(passive, &LONG).is_err()),
         ("a control device with a long name", long_name(driver, device).is_err()),
     ]);

@@ -31,7 +31,8 @@ struct TourDriver;
 
 impl Driver for TourDriver {
     fn device_add(driver: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus> {
-        if !driver.is_version_available(1, 25) || driver.is_version_available(1, 99) {
+        let passive = init.passive();
+        if !driver.is_version_available(passive, 1, 25) || driver.is_version_available(passive, 1, 99) {
             return Err(NtStatus::InternalError);
         }
         helper::create(driver)?;

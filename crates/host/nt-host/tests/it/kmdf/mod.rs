@@ -1,5 +1,6 @@
 //! Drivers on `wdk-kmdf`: ports of Microsoft's samples, two that try to misuse the crate, one that uses most of it.
 
+mod irql;
 pub(crate) mod lifetimes;
 mod misuse;
 mod ports;
