@@ -38,17 +38,10 @@ pub(super) enum Command {
          nt-host run my_driver.sys --open \\\\.\\Name --read 16 --wait 20ms --close\n\n{}",
         notes()
     ))]
-    Run {
-        /// Print the command that attaches a debugger, and wait for the debugger before `DriverEntry`
-        #[arg(long)]
-        debug: bool,
-        /// What to run
-        #[command(flatten)]
-        options: Box<Options>,
-    },
+    Run(Box<RunOptions>),
     /// Fail each fallible call in turn, then calls at random
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
-    Matrix(Box<Options>),
+    Matrix(Box<MatrixOptions>),
     /// Fuzz the driver: send it generated requests, and report each mistake with the command that reproduces it
     #[command(after_help = format!(
         "Examples:\n  nt-host fuzz my_driver.sys --time 5m --jobs 2\n  \
@@ -61,7 +54,7 @@ pub(super) enum Command {
         "Example:\n  nt-host compare my_driver.sys --framework frameworks/1.33 --ioctl 22E000:6869\n\n{}",
         notes()
     ))]
-    Compare(Box<Options>),
+    Compare(Box<CompareOptions>),
     /// Keep copies of Microsoft's framework, which --framework then finds by version
     Framework {
         /// What to do
@@ -71,6 +64,76 @@ pub(super) enum Command {
     /// Show how far the host implements a driver's imports, or every routine
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all --json\n\n{}", notes()))]
     List(List),
+}
+
+/// The arguments of `run`.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct RunOptions {
+    /// Print the command that attaches a debugger, and wait for the debugger before `DriverEntry`
+    #[arg(long, conflicts_with = "timeout")]
+    pub(super) debug: bool,
+    #[command(flatten)]
+    pub(super) run: Options,
+    /// Make routines fail at random, the same ones for the same N
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(super) seed: Option<u64>,
+    #[command(flatten)]
+    pub(super) lifecycle: Lifecycle,
+    /// Record the call stack of each event
+    #[arg(long)]
+    pub(super) stacks: bool,
+    /// Omit the driver's debug output (`DbgPrint`)
+    #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
+    pub(super) debug_output: bool,
+    /// Write the events to a trace file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) etl: Option<OutputPath>,
+    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
+    pub(super) coverage: Option<Option<OutputPath>>,
+}
+
+/// The arguments of `matrix`.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct MatrixOptions {
+    #[command(flatten)]
+    pub(super) run: Options,
+    /// Run the driver this often with routines that fail at random (default: 20)
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(super) seed: Option<u64>,
+    #[command(flatten)]
+    pub(super) lifecycle: Lifecycle,
+    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
+    pub(super) coverage: Option<Option<OutputPath>>,
+}
+
+/// The arguments of `compare`.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct CompareOptions {
+    #[command(flatten)]
+    pub(super) run: Options,
+    #[command(flatten)]
+    pub(super) lifecycle: Lifecycle,
+}
+
+/// What a run does with the driver besides the steps of clients.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lifecycle {
+    /// Accept a gap that the run intends: not-added, not-started, not-reached, not-removed, not-failed; repeatable
+    #[arg(long, value_name = "GAP", value_parser = gap)]
+    pub(super) allow: Vec<GapKind>,
+    /// Ask the driver's providers to log their state after the requests
+    #[arg(long)]
+    pub(super) capture_state: bool,
+    /// Let this much time pass before the unload
+    #[arg(long, value_name = "TIME", default_value = "2500ms", value_parser = duration)]
+    pub(super) advance: Duration,
+    /// Only load and unload the driver
+    #[arg(long = "no-device", action = ArgAction::SetFalse, conflicts_with = "advance")]
+    pub(super) device: bool,
 }
 
 /// The arguments of `fuzz`.
@@ -99,6 +162,13 @@ pub(super) struct FuzzOptions {
     pub(super) runner: Option<String>,
     #[command(flatten)]
     pub(super) run: Options,
+    /// Make all random choices the same for the same N
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(super) seed: Option<u64>,
+    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
+    pub(super) coverage: Option<Option<OutputPath>>,
 }
 
 /// Returns the command line as users of `cargo driver` see it: the options follow `--`, and the image is that of their driver.
@@ -134,7 +204,7 @@ pub(super) struct List {
     pub(super) os: Os,
 }
 
-/// The options of a run.
+/// What describes a run, for all commands that run the driver.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Options {
@@ -160,13 +230,6 @@ pub(super) struct Options {
     /// Make a routine fail, at its N-th call or always; STATUS as in C000009A; repeatable
     #[arg(long, value_name = "ROUTINE[=STATUS][@N]", value_parser = failure)]
     pub(super) fail: Vec<Failure>,
-    /// Accept a gap that the run intends: not-added, not-started, not-reached, not-removed, not-failed; repeatable
-    #[arg(long, value_name = "GAP", value_parser = gap)]
-    pub(super) allow: Vec<GapKind>,
-    /// Make routines fail at random, the same ones for the same N; for matrix, the number of seeds; for fuzz, the seed of
-    /// all random choices
-    #[arg(long, value_name = "N", value_parser = number)]
-    pub(super) seed: Option<u64>,
     /// Set how the device below completes requests (ioctl, internal-ioctl, read, write or any): status (0, C0000001),
     /// data and delay; repeatable
     #[arg(long, value_name = "KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = below)]
@@ -187,12 +250,6 @@ pub(super) struct Options {
     /// Copy a folder to the root of the volume, for --file; repeatable
     #[arg(long, value_name = "DIR")]
     pub(super) volume: Vec<PathBuf>,
-    /// Ask the driver's providers to log their state after the requests
-    #[arg(long)]
-    pub(super) capture_state: bool,
-    /// Let this much time pass before the unload
-    #[arg(long, value_name = "TIME", default_value = "2500ms", value_parser = duration)]
-    pub(super) advance: Duration,
     /// Stop the run if the driver needs longer than this for one request (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
@@ -211,25 +268,9 @@ pub(super) struct Options {
     /// Delay each event as long as possible, to expose races with unregistering
     #[arg(long)]
     pub(super) races: bool,
-    /// Record the call stack of each event
-    #[arg(long)]
-    pub(super) stacks: bool,
-    /// Only load and unload the driver
-    #[arg(long = "no-device", action = ArgAction::SetFalse)]
-    pub(super) device: bool,
     /// Keep at most this much debug output; count and drop the rest (default: 4MiB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(super) debug_output_limit: Option<u64>,
-    /// Omit the driver's debug output (`DbgPrint`)
-    #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
-    pub(super) debug_output: bool,
-    /// Write the events to a trace file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(super) etl: Option<OutputPath>,
-    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
-    pub(super) coverage: Option<Option<OutputPath>>,
     /// Print a machine-readable report
     #[arg(long)]
     pub(super) json: bool,

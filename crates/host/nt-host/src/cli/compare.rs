@@ -6,13 +6,13 @@ use command_line::exit::{FINDINGS, SUCCESS, USAGE};
 use command_line::{error, escaped, print, shown};
 use serde_json::{Value, json};
 
-use super::args::Options;
+use super::args::{CompareOptions, Options};
 use super::json::SCHEMA;
 use super::progress::{Progress, Sent};
 use super::run::{builder, drive};
 use crate::Difference;
 
-pub(super) fn compare(options: &Options) -> u8 {
+pub(super) fn compare(CompareOptions { run: options, lifecycle }: &CompareOptions) -> u8 {
     let Some(framework) = &options.framework else {
         error(
             "compare needs a framework: add --framework with Wdf01000.sys of a Windows machine, or the folder with it",
@@ -22,9 +22,11 @@ pub(super) fn compare(options: &Options) -> u8 {
     // In virtual time, so that the runs do not differ in their times.
     let mut model = options.clone();
     model.framework = None;
-    let differences = builder(&model, false).compare(framework, |host| {
+    let builder = builder(&model, false);
+    let builder = lifecycle.allow.iter().fold(builder, |builder, kind| builder.allow(*kind));
+    let differences = builder.compare(framework, |host| {
         let mut progress = Progress::mute();
-        let result = drive(host, options, &mut progress);
+        let result = drive(host, options, lifecycle, &mut progress);
         let sent = |sent: &Sent| format!("{} {:#X}: {} {}", sent.what, sent.code, sent.status, sent.output);
         let mut results: Vec<String> = progress.requests.iter().map(sent).collect();
         results.push(match (result, progress.unloaded) {

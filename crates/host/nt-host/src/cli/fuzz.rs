@@ -42,14 +42,14 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     let dirs = Dirs::new(&outputs, options).map_err(usage)?;
     // Only the session itself may add to its corpus.
     let mut others = outputs.and(&Inputs::new().file_or_folder(dirs.corpus(), &[EXTENSION]));
-    let builder = with_coverage(builder, options.run.coverage.as_ref(), &mut others).map_err(usage)?;
+    let builder = with_coverage(builder, options.coverage.as_ref(), &mut others).map_err(usage)?;
     let fuzz = Fuzz::new(builder).grammar(grammar).jobs(options.jobs);
     dirs.create().map_err(usage)?;
     let mut inputs = dirs.inputs().map_err(usage)?;
     if !options.run.steps.0.is_empty() {
         inputs.push(Input { steps: options.run.steps.0.clone(), ..Input::default() });
     }
-    let seed = options.run.seed.unwrap_or_else(|| fastrand::u64(..));
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
     let fuzz = match options.executions {
         Some(executions) => fuzz.executions(executions),
         None => fuzz.time(options.time),

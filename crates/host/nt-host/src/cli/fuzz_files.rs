@@ -137,7 +137,8 @@ fn read(path: &Path) -> Result<Input, String> {
 
 fn parse(text: &str) -> Option<Input> {
     let words = ["nt-host", "run", "driver"].into_iter().chain(text.lines()).map(OsString::from);
-    let Command::Run { options, .. } = Arguments::try_parse_from(words).ok()?.command else { return None };
+    let Command::Run(options) = Arguments::try_parse_from(words).ok()?.command else { return None };
+    let options = options.run;
     let below = options.below.into_iter().chain(options.remote).collect();
     Some(Input { environment: Environment { below, registry: options.registry }, steps: options.steps.0 })
 }

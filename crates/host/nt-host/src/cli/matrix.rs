@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, SUCCESS, USAGE};
 use command_line::{annotate, escaped, info, print, shown};
 
-use super::args::Options;
+use super::args::MatrixOptions;
 use super::json;
 use super::outputs::{outputs, with_coverage};
 use super::progress::{Progress, shows_progress};
@@ -15,9 +15,10 @@ use crate::{Attempt, Error, Finding, Matrix, NtHost, Rule, Survey};
 /// The default number of runs with random failures.
 const SEEDS: u64 = 20;
 
-pub(super) fn matrix(options: &Options) -> u8 {
-    let builder = builder(options, false);
-    let checked = outputs(&builder, options, &[]);
+pub(super) fn matrix(options: &MatrixOptions) -> u8 {
+    let builder = builder(&options.run, false);
+    let builder = options.lifecycle.allow.iter().fold(builder, |builder, kind| builder.allow(*kind));
+    let checked = outputs(&builder, &options.run, &[]);
     let covered = checked.and_then(|mut outputs| with_coverage(builder, options.coverage.as_ref(), &mut outputs));
     let builder = match covered {
         Ok(builder) => builder,
@@ -32,7 +33,7 @@ pub(super) fn matrix(options: &Options) -> u8 {
     let drive = |host: &NtHost| {
         runs.set(runs.get() + 1);
         let mut progress = Progress::mute();
-        let result = drive_once(host, options, &mut progress);
+        let result = drive_once(host, &options.run, &options.lifecycle, &mut progress);
         // The first run has no failure, so its requests should reach the driver.
         if runs.get() == 1 {
             unsent.replace(progress.gaps);
@@ -51,11 +52,13 @@ pub(super) fn matrix(options: &Options) -> u8 {
     Progress::line().end();
     match result {
         Ok(mut survey) => {
-            survey.gaps.extend(unsent.into_inner().into_iter().filter(|gap| !options.allow.contains(&gap.kind)));
+            survey
+                .gaps
+                .extend(unsent.into_inner().into_iter().filter(|gap| !options.lifecycle.allow.contains(&gap.kind)));
             for mistake in survey.mistakes() {
                 annotate(mistake.finding.and_then(place), &format!("{}\n{}", mistake.text, mistake.origin()));
             }
-            if options.json {
+            if options.run.json {
                 print(&format!("{}\n", json::survey(&survey)));
             } else {
                 print_survey(&survey, options);
@@ -82,12 +85,12 @@ pub(super) fn matrix(options: &Options) -> u8 {
 }
 
 /// Prints the result for people. Each part is one line, whatever the driver wrote into it.
-fn print_survey(survey: &Survey, options: &Options) {
+fn print_survey(survey: &Survey, options: &MatrixOptions) {
     for mistake in survey.mistakes() {
         print(&format!("{}\n  {}\n", escaped(&mistake.text), escaped(&mistake.origin())));
     }
     for line in survey.losses().chain(survey.gaps.iter().map(ToString::to_string)) {
         print(&format!("{}\n", escaped(&line)));
     }
-    print(&format!("{}\n{}\n", survey.summary(), shown(&options.path)));
+    print(&format!("{}\n{}\n", survey.summary(), shown(&options.run.path)));
 }

@@ -61,7 +61,7 @@ fn start(description: clap::Command, words: impl Iterator<Item = OsString>) -> E
         Err(code) => return code,
     };
     end(match arguments.command {
-        Command::Run { debug, options } => run::run(&options, debug),
+        Command::Run(options) => run::run(&options),
         Command::Matrix(options) => matrix::matrix(&options),
         Command::Fuzz(options) => fuzz::fuzz(&options),
         Command::Compare(options) => compare::compare(&options),

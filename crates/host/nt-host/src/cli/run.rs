@@ -9,7 +9,7 @@ use command_line::{Output, annotate, error, escaped, print, shown};
 use etw_types::{Guid, NtStatus};
 use nt_machine::Time;
 
-use super::args::Options;
+use super::args::{Lifecycle, Options, RunOptions};
 use super::clients::Clients;
 use super::debugger;
 use super::hardware::accesses;
@@ -21,7 +21,7 @@ use super::text::text;
 use crate::report::percent;
 use crate::{Builder, Error, Failure, Finding, NtHost, Outcome, Report};
 
-/// Creates the builder of a run, without the seed of random failures and its outputs. If `measured` is set, uses measured time unless the options say otherwise.
+/// Creates the builder of a run, without what only some commands have. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
     for path in &options.with {
@@ -52,9 +52,6 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for dir in &options.volume {
         builder = builder.volume_from(dir);
     }
-    for kind in &options.allow {
-        builder = builder.allow(*kind);
-    }
     if let Some(memory) = options.memory {
         builder = builder.memory(memory);
     }
@@ -69,22 +66,18 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     }
     builder = match options.time() {
         Some(Time::Real) => builder.real_time(),
-        // Durations in the trace should be meaningful, but a run with a seed must be the same each time.
-        None if measured && options.seed.is_none() => builder.measured_time(),
+        None if measured => builder.measured_time(),
         _ => builder,
     };
     if options.races {
         builder = builder.races();
     }
-    if options.stacks {
-        builder = builder.stacks();
-    }
     builder
 }
 
-pub(super) fn run(options: &Options, debug: bool) -> u8 {
+pub(super) fn run(options: &RunOptions) -> u8 {
     let started = Instant::now();
-    let (host, etl) = match prepare(options, debug) {
+    let (host, etl) = match prepare(options) {
         Ok(prepared) => prepared,
         Err((code, reason)) => {
             error(&reason);
@@ -92,13 +85,13 @@ pub(super) fn run(options: &Options, debug: bool) -> u8 {
         }
     };
     interrupt::watch(host.process_id());
-    let mut progress = Progress::new(!options.json);
-    let result = drive(&host, options, &mut progress);
+    let mut progress = Progress::new(!options.run.json);
+    let result = drive(&host, &options.run, &options.lifecycle, &mut progress);
     progress.end();
     let loaded = !matches!(result, Err(Error::NotLoaded(..) | Error::DriverEntry(..)));
-    let report = progress.complete(host.report(), &options.allow);
+    let report = progress.complete(host.report(), &options.lifecycle.allow);
     let mut verdict = judge(result, &report);
-    if verdict.code == SUCCESS && !options.device {
+    if verdict.code == SUCCESS && !options.lifecycle.device {
         verdict.text += ", without a device (--no-device)";
     }
     verdict.text += progress.remark();
@@ -111,7 +104,7 @@ pub(super) fn run(options: &Options, debug: bool) -> u8 {
     // Write the trace first: the reader of the report may be slow or close the pipe.
     let written = etl.map_or(Ok(()), |path| trace.write_etl(path));
     let written = written.and(host.write_coverage());
-    if options.json {
+    if options.run.json {
         let hardware = host.hardware_log().unwrap_or_default();
         print(&(json(&verdict, &progress, host.notes(), &report, (&events, host.decoder()), lost, &hardware) + "\n"));
     } else {
@@ -121,10 +114,10 @@ pub(super) fn run(options: &Options, debug: bool) -> u8 {
         print(&text(&report, &events, || host.decoder(), lost, options.debug_output));
         print(&accesses(&host));
         print(&coverage(&host));
-        for note in scripted(&host, options, loaded) {
+        for note in scripted(&host, &options.run, loaded) {
             print(&format!("{}\n", escaped(&note)));
         }
-        let (path, text) = (shown(&options.path), escaped(&verdict.text));
+        let (path, text) = (shown(&options.run.path), escaped(&verdict.text));
         print(&format!("{path}: {text} ({} ms)\n", started.elapsed().as_millis()));
     }
     for finding in report.findings() {
@@ -148,13 +141,16 @@ pub(super) fn place(finding: &Finding) -> Option<(&Path, u32)> {
 }
 
 /// Prepares the run, and checks that its outputs can be written and replace none of its inputs. Fails with an exit code.
-fn prepare(options: &Options, debug: bool) -> Result<(NtHost, Option<Output>), (u8, String)> {
+fn prepare(options: &RunOptions) -> Result<(NtHost, Option<Output>), (u8, String)> {
     let usage = |reason| (USAGE, reason);
-    // The time in a debugger is not the driver's.
-    let builder = builder(options, !debug);
-    let mut outputs = outputs(&builder, options, &[]).map_err(usage)?;
+    // Durations in the trace should be meaningful, but the time in a debugger is not the driver's, and a run with a seed must be
+    // the same each time.
+    let builder = builder(&options.run, !options.debug && options.seed.is_none());
+    let builder = options.lifecycle.allow.iter().fold(builder, |builder, kind| builder.allow(*kind));
+    let builder = if options.stacks { builder.stacks() } else { builder };
+    let mut outputs = outputs(&builder, &options.run, &[]).map_err(usage)?;
     let builder = with_coverage(builder, options.coverage.as_ref(), &mut outputs).map_err(usage)?;
-    let builder = if debug { debugger::wait(builder, &options.path) } else { builder };
+    let builder = if options.debug { debugger::wait(builder, &options.run.path) } else { builder };
     let builder = options.seed.into_iter().fold(builder, Builder::seed);
     let etl = options.etl.as_ref().map(|path| outputs.file("--etl", path)).transpose().map_err(usage)?;
     let host = builder.prepare().map_err(|error| {
@@ -185,11 +181,16 @@ fn coverage(host: &NtHost) -> String {
 }
 
 /// Loads the driver, adds a device, sends requests, lets time pass, and unloads the driver.
-pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -> Result<(), Error> {
+pub(super) fn drive(
+    host: &NtHost,
+    options: &Options,
+    lifecycle: &Lifecycle,
+    progress: &mut Progress,
+) -> Result<(), Error> {
     progress.step("DriverEntry");
     host.load()?;
     let mut device = None;
-    if options.device {
+    if lifecycle.device {
         progress.step("device");
         match host.add_device() {
             Ok(added) => device = Some(added),
@@ -202,13 +203,13 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
         }
     }
     Clients::new(host, &mut device).run(&options.steps.0, progress)?;
-    if options.capture_state {
+    if lifecycle.capture_state {
         progress.step("capture state");
         capture_state(host)?;
     }
-    if options.device {
+    if lifecycle.device {
         progress.step("time");
-        host.advance(options.advance)?;
+        host.advance(lifecycle.advance)?;
     }
     if let Some(device) = device {
         progress.step("removal");

@@ -1,4 +1,4 @@
-use super::{Arguments, Command, Options};
+use super::{Arguments, Command, RunOptions};
 use crate::Failure;
 use crate::wire::{OUTPUT, Step};
 use clap::{CommandFactory as _, Parser as _};
@@ -13,8 +13,8 @@ fn parse(line: &str, last: &[OsString]) -> Result<Command, String> {
     Arguments::try_parse_from(words).map(|arguments| arguments.command).map_err(|error| error.to_string())
 }
 
-fn run(line: &str, last: &[OsString]) -> Options {
-    let Ok(Command::Run { options, .. }) = parse(line, last) else { panic!("a run") };
+fn run(line: &str, last: &[OsString]) -> RunOptions {
+    let Ok(Command::Run(options)) = parse(line, last) else { panic!("a run") };
     *options
 }
 
@@ -27,7 +27,7 @@ fn the_description_is_consistent() {
 fn file_names_need_not_be_valid_utf_8() {
     let odd = |name: &[u8]| OsString::from_vec(name.to_vec());
     let options = run("run", &[odd(b"a\xFF.sys"), "--etl".into(), odd(b"b\xFF.etl")]);
-    assert_eq!(options.path.as_os_str(), odd(b"a\xFF.sys"));
+    assert_eq!(options.run.path.as_os_str(), odd(b"a\xFF.sys"));
     assert_eq!(options.etl, Some(odd(b"b\xFF.etl").into()));
     let error = parse("run a --hide", &[odd(b"X\xFF")]).unwrap_err();
     assert!(error.contains("invalid UTF-8"), "{error}");
@@ -37,15 +37,15 @@ fn file_names_need_not_be_valid_utf_8() {
 fn a_run_is_described() {
     let line = "run a.sys --os win7 --hide X --fail Y=C000009A@2 --ioctl 222000:0aff --seed 0x10 --json --no-device";
     let options = run(line, &[]);
-    assert_eq!(options.os.name(), "win7");
+    assert_eq!(options.run.os.name(), "win7");
     let kind = RequestKind::DEVICE_CONTROL;
     let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT, ..IoRequest::default() };
-    assert_eq!(options.steps.0, [Step::Request { request }]);
+    assert_eq!(options.run.steps.0, [Step::Request { request }]);
     let status = Some(NtStatus::InsufficientResources);
-    assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
-    assert_eq!((options.seed, options.json), (Some(16), true));
-    assert_eq!((options.device, options.debug_output, options.time()), (false, true, None));
-    assert_eq!(run("run a.sys --virtual-time", &[]).time(), Some(Time::Virtual));
+    assert_eq!(options.run.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
+    assert_eq!((options.seed, options.run.json), (Some(16), true));
+    assert_eq!((options.lifecycle.device, options.debug_output, options.run.time()), (false, true, None));
+    assert_eq!(run("run a.sys --virtual-time", &[]).run.time(), Some(Time::Virtual));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn values_of_the_registry_have_a_key_a_name_and_a_type() {
     let line = r"run a --registry device\PortName=COM5 --registry parameters\A=dword:0x10 --registry driver\B=text:hex:01 \
                  --registry \Registry\Machine\Software\K\C=hex:01ff --registry device\D=qword:7";
     let line = line.replace(" \\\n", " ");
-    let values = run(&line, &[]).registry;
+    let values = run(&line, &[]).run.registry;
     let text = |text: &str| RegistryValue::Text(text.to_owned());
     let expected = [
         (RegistryKey::Device, "PortName", text("COM5")),
@@ -68,7 +68,7 @@ fn values_of_the_registry_have_a_key_a_name_and_a_type() {
 #[test]
 fn actions_of_clients_keep_their_order() {
     let line = r"run a.sys --open \\.\A --close --read 16 --wait 5ms --open \\.\B --write 01 --handle 1 --close";
-    let steps = run(line, &[]).steps.0;
+    let steps = run(line, &[]).run.steps.0;
     let [
         Step::Open { .. },
         Step::Close {},
@@ -125,7 +125,7 @@ fn every_step_is_an_option() {
     ];
     let input = crate::Input { steps: steps.clone(), ..crate::Input::default() };
     let words: Vec<OsString> = input.options().into_iter().map(OsString::from).collect();
-    assert_eq!(run("run a.sys", &words).steps.0, steps);
+    assert_eq!(run("run a.sys", &words).run.steps.0, steps);
 }
 
 #[test]
@@ -183,6 +183,20 @@ fn invalid_arguments_are_rejected_with_the_reason() {
         ("run a --fail X@two", "`two` is not a number"),
         ("run a --seed many", "`many` is not a number: expected for example 12 or 0x10"),
         ("run a --advance 2500", "expected a number with a unit, for example 2s, 20ms or 1m30s"),
+        // What a command would accept and not do.
+        ("fuzz a --etl b", "unexpected argument '--etl'"),
+        ("matrix a --etl b", "unexpected argument '--etl'"),
+        ("compare a --etl b", "unexpected argument '--etl'"),
+        ("compare a --coverage b", "unexpected argument '--coverage'"),
+        ("compare a --seed 1", "unexpected argument '--seed'"),
+        ("matrix a --stacks", "unexpected argument '--stacks'"),
+        ("matrix a --no-debug-output", "unexpected argument '--no-debug-output'"),
+        ("fuzz a --capture-state", "unexpected argument '--capture-state'"),
+        ("fuzz a --advance 1s", "unexpected argument '--advance'"),
+        ("fuzz a --no-device", "unexpected argument '--no-device'"),
+        ("fuzz a --allow not-started", "unexpected argument '--allow'"),
+        ("run a --no-device --advance 1s", "cannot be used with"),
+        ("run a --debug --timeout 1s", "cannot be used with"),
         ("run a --stack", "a similar argument exists: '--stacks'"),
     ] {
         let error = parse(line, &[]).unwrap_err();
