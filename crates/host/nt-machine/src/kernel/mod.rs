@@ -4,6 +4,7 @@
 //! to all routines (checks the IRQL, injects failures, stops if the run has ended) and then runs the routine on the
 //! host's stack.
 
+mod case;
 pub(crate) mod client_memory;
 pub(crate) mod components;
 pub(crate) mod data;

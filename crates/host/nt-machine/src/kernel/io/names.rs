@@ -1,8 +1,8 @@
 //! Device names: their spellings, and the resolution of symbolic links.
 
 use super::device::{Device, Link};
+use crate::kernel::case::is_same_name;
 use crate::kernel::ex::paths::canonical;
-use crate::kernel::rtl::case::is_same_name;
 use crate::kernel::{kernel, lock};
 use crate::layout::DEVICE_OBJECT;
 use crate::memory::GuestPtr;

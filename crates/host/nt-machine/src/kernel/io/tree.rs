@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use super::content::Content;
+use crate::kernel::case::folded;
 use crate::kernel::ex::paths::{leaf, parent};
 use crate::kernel::kernel;
-use crate::kernel::rtl::case::folded;
 use crate::memory::{GuestPtr, Opaque};
 use crate::sorted::SortedMap;
 

@@ -5,10 +5,10 @@ use etw_types::NtStatus;
 
 use super::watch::{LAST_SET, NAME, Watcher};
 use crate::config::{Config, RegistryKey, RegistryValue};
+use crate::kernel::case::{folded, is_same_name};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::ex::paths::parent;
-use crate::kernel::rtl::case::{folded, is_same_name};
 use crate::kernel::{kernel, lock};
 use crate::sorted::SortedMap;
 use crate::verify::gap;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::case::{downcase, upcase};
+use crate::kernel::case::{downcase, upcase};
 use crate::memory::{Fault, GuestPtr, Plain};
 use crate::routine::{ANY, routines};
 

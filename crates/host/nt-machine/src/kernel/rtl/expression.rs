@@ -1,6 +1,6 @@
 //! Names of files: expressions with wildcards (`FsRtlIsNameInExpression` and its relative), and short names.
 
-use super::case::upcase;
+use crate::kernel::case::upcase;
 use crate::layout::{STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Ignored, routines};

@@ -1,7 +1,6 @@
 //! The runtime library: strings, memory, lists, bitmaps, printing.
 
 mod bitmap;
-pub(crate) mod case;
 mod crt;
 mod crt_convert;
 mod crt_print;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use etw_types::{Guid, NtStatus};
 
-use super::case::{downcase, upcase};
+use crate::kernel::case::{downcase, upcase};
 use crate::kernel::pool;
 use crate::kernel::registry::keys::USER;
 use crate::kernel::{kernel, lock};
