@@ -37,6 +37,7 @@ static NTSTATUS RegistryPath(void)
 #define OVERFLOW ((NTSTATUS)0x80000005)
 #define INVALID ((NTSTATUS)0xC000000D)
 #define SMALL ((NTSTATUS)0xC0000023)
+#define KEY_DELETED ((NTSTATUS)0xC000017C)
 
 static WCHAR Wide[0x8000];
 static CHAR Narrow[0x8002];
@@ -249,7 +250,7 @@ static NTSTATUS DeletedKeys(void)
     OBJECT_ATTRIBUTES attributes = {0};
     UNICODE_STRING name;
     ULONG value = 1;
-    HANDLE key;
+    HANDLE key, below;
 
     RtlInitUnicodeString(&name, L"\\Registry\\Machine\\Software\\CDocumented");
     attributes.Length = sizeof attributes;
@@ -259,7 +260,14 @@ static NTSTATUS DeletedKeys(void)
     RtlInitUnicodeString(&name, L"Value");
     CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == 0);
     CHECK(ZwDeleteKey(key) == 0);
-    CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == (NTSTATUS)0xC000017C);
+    CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == KEY_DELETED);
+    CHECK(ZwQueryValueKey(key, &name, 2, Wide, sizeof Wide, &value) == KEY_DELETED);
+    CHECK(ZwEnumerateKey(key, 0, 0, Wide, sizeof Wide, &value) == KEY_DELETED);
+    CHECK(ZwEnumerateValueKey(key, 0, 0, Wide, sizeof Wide, &value) == KEY_DELETED);
+    attributes.ObjectName = &name;
+    attributes.RootDirectory = key;
+    CHECK(ZwOpenKey(&below, 0xF003F, &attributes) == KEY_DELETED);
+    CHECK(ZwCreateKey(&below, 0xF003F, &attributes, 0, NULL, 0, NULL) == KEY_DELETED);
     ZwClose(key);
     return 0;
 }

@@ -2,7 +2,7 @@
 //! driver, each with the page that it comes from.
 
 use crate::common::c::build;
-use crate::common::c::plain;
+use crate::common::c::{framework, plain};
 use crate::kernel::{every_step_of, steps_succeed};
 use etw_types::NtStatus;
 use nt_host::{Builder, Error, Matrix, NtHost, Rule};
@@ -36,6 +36,19 @@ fn marked(bug: u32) -> Option<u32> {
 #[test]
 fn routines_do_what_their_pages_state() {
     every_step_of(&driver(0).start().expect("DriverEntry"), &STEPS);
+}
+
+/// The steps of `kmdf_documented`, in order.
+const FRAMEWORK_STEPS: [&str; 5] = ["buffers", "memory", "strings", "symbolic links", "characteristics"];
+
+#[test]
+fn functions_of_the_framework_return_what_its_source_says() {
+    let host = framework("kmdf_documented").start().expect("DriverEntry");
+    let reply = host.add_device().expect("a device").ioctl(0x0022_2000, &[7; 8], 64).expect("a reply");
+    let words = reply.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+    let lines: Vec<(&str, u32)> = FRAMEWORK_STEPS.into_iter().zip(words.map(|word| word & 0xFFFF)).collect();
+    assert_eq!(lines, FRAMEWORK_STEPS.map(|step| (step, 0)), "steps and the lines that failed");
+    host.unload().expect("unload").assert_clean();
 }
 
 #[test]

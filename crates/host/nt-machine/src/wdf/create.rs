@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::device::{self, Device, Phase, with_device};
+use super::device::{self, Device, Phase, SECURE_OPEN, with_device};
 use super::init::{self, IO_CLEANUP, Init, Use};
 use super::kind::Farewell;
 use super::object::{self, created};
@@ -68,6 +68,7 @@ fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_
     let driver = kernel::lock(&kernel().io).driver;
     let wdm = wdm::new_device(driver, 0)?;
     wdm.Flags().write(if init.direct { DIRECT_IO } else { BUFFERED_IO })?;
+    wdm.Characteristics().write(init.characteristics | SECURE_OPEN)?;
     if !init.preprocess.is_empty() {
         // One more stack location, in which the preprocess callback can set a completion routine.
         wdm.StackSize().change(|size| size + 1)?;

@@ -7,7 +7,7 @@ use super::kind::Kind;
 use super::object::{self, lookup, needs_pnp};
 use super::state::with;
 use super::states::{PnpState, PolicyState, PowerState};
-use super::{Handle, structures};
+use super::{Handle, misc, structures};
 use crate::kernel::RequestKind;
 use crate::kernel::ex::object as references;
 use crate::kernel::io::{device as wdm, names};
@@ -15,12 +15,23 @@ use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
+/// `FILE_DEVICE_SECURE_OPEN`, which every device of the framework has.
+pub(super) const SECURE_OPEN: u32 = 0x100;
 /// `PowerActionNone`.
 const NO_POWER_ACTION: i32 = 0;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn WdfDeviceCreateSymbolicLink(device: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
+        // As in core/fxdeviceapi.cpp: a device has one link, which has a name.
+        let (has_no_name, has_link) = (name.Length().read()? == 0, with_device(device, |device| !device.links.is_empty()));
+        if has_no_name {
+            return fail(NtStatus::InvalidDeviceRequest);
+        }
+        misc::validate(name)?;
+        if has_link {
+            return fail(NtStatus::InvalidDeviceRequest);
+        }
         let name = name.text()?;
         let is_taken = |device: &Device| device.links.iter().any(|link| names::are_same(link, &name));
         if any(is_taken) {
@@ -80,15 +91,14 @@ functions! { pub(super) FUNCTIONS;
         structures::POWER_CAPABILITIES.fits(capabilities).map(drop)
     }
 
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceSetCharacteristics(device: Handle, _characteristics: Ignored<u32>) {
-        check(device);
+    #[irql(DISPATCH)]
+    fn WdfDeviceSetCharacteristics(device: Handle, characteristics: u32) -> Result<(), Fault> {
+        with_device(device, |device| device.wdm).Characteristics().write(characteristics | SECURE_OPEN)
     }
 
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceGetCharacteristics(device: Handle) -> u32 {
-        check(device);
-        0
+    #[irql(DISPATCH)]
+    fn WdfDeviceGetCharacteristics(device: Handle) -> Result<u32, Fault> {
+        with_device(device, |device| device.wdm).Characteristics().read()
     }
 
     #[irql(DISPATCH), fixed]

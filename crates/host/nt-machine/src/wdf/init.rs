@@ -94,9 +94,12 @@ functions! { pub(super) FUNCTIONS;
         object::needs_place(class);
     }
 
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceInitSetCharacteristics(init: Handle, _characteristics: Ignored<u32>, _or: Ignored<bool>) {
-        check(init);
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetCharacteristics(init: Handle, characteristics: u32, adds: bool) {
+        with_init(init, |init| {
+            let before = if adds { init.characteristics } else { 0 };
+            init.characteristics = before | characteristics;
+        });
     }
 
     #[irql(DISPATCH), fixed]
@@ -225,6 +228,8 @@ pub(super) struct Init {
     pub(super) file: Option<FileEvents>,
     pub(super) request: Attributes,
     pub(super) name: String,
+    /// The characteristics that the driver sets. The framework adds `FILE_DEVICE_SECURE_OPEN`.
+    pub(super) characteristics: u32,
     pub(super) direct: bool,
     pub(super) control: bool,
     pub(super) exclusive: bool,

@@ -39,6 +39,7 @@ functions! { pub(super) FUNCTIONS;
         size: u64,
         place: GuestPtr<Handle>,
     ) -> Outcome {
+        require_bytes(size)?;
         let data = Memory { bytes: buffer.array(size), owned: false };
         created(create(call, attributes, None, data), place)
     }
@@ -51,9 +52,10 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(ANY)]
-    fn WdfMemoryAssignBuffer(memory: Handle, buffer: GuestPtr<u8>, size: u64) -> NtStatus {
+    fn WdfMemoryAssignBuffer(memory: Handle, buffer: GuestPtr<u8>, size: u64) -> Outcome {
+        require_bytes(size)?;
         object::part(memory, |memory: &mut Memory| *memory = Memory { bytes: buffer.array(size), owned: false });
-        NtStatus::Success
+        done(())
     }
 
     /// `memory` has the attributes of the memory objects.
@@ -85,18 +87,19 @@ functions! { pub(super) FUNCTIONS;
     #[irql(ANY)]
     fn WdfMemoryCopyToBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
         require_bytes(length)?;
-        buffer.array(length).copy_from(part(memory, offset, length)?.start())?;
+        buffer.array(length).copy_from(part(memory, offset, length, NtStatus::BufferTooSmall)?.start())?;
         done(())
     }
 
     #[irql(ANY)]
     fn WdfMemoryCopyFromBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
         require_bytes(length)?;
-        done(part(memory, offset, length)?.copy_from(buffer)?)
+        done(part(memory, offset, length, NtStatus::InvalidBufferSize)?.copy_from(buffer)?)
     }
 }
 
-/// Refuses a copy of no bytes, as Microsoft's core/fxmemorybufferapi.cpp does.
+/// Refuses a copy or a buffer of no bytes, as Microsoft's core/fxmemorybufferapi.cpp and
+/// core/fxmemorybufferpreallocatedapi.cpp do.
 fn require_bytes(length: u64) -> Outcome {
     if length == 0 { fail(NtStatus::InvalidParameter) } else { Ok(()) }
 }
@@ -186,11 +189,12 @@ fn range(handle: Handle) -> GuestSlice<u8> {
     object::part(handle, |memory: &mut Memory| memory.bytes)
 }
 
-/// Returns the part of a memory object that a copy uses. Fails if it is not inside the object.
-fn part(memory: Handle, offset: u64, length: u64) -> Outcome<GuestSlice<u8>> {
+/// Returns the part of a memory object that a copy uses. Fails with `outside` if it is not inside the object: a source is too
+/// small, a destination has an invalid size (`IFxMemory::_CopyPtrToPtr` in core/fxmemoryobject.cpp).
+fn part(memory: Handle, offset: u64, length: u64, outside: NtStatus) -> Outcome<GuestSlice<u8>> {
     let all = range(memory);
     if offset.checked_add(length).is_none_or(|end| end > all.len()) {
-        return fail(NtStatus::BufferTooSmall);
+        return fail(outside);
     }
     Ok(all.start().at(offset).array(length))
 }

@@ -9,7 +9,7 @@ use super::object::{self, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, functions};
+use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Rule};
 
 functions! { pub(super) FUNCTIONS;
@@ -21,6 +21,7 @@ functions! { pub(super) FUNCTIONS;
         place: GuestPtr<Handle>,
     ) -> Outcome {
         let attributes = Attributes::read(attributes)?;
+        validate(text)?;
         created(new_string(call.from, &attributes, &text.units()?), place)
     }
 
@@ -133,6 +134,19 @@ fn break_on_error(call: &Call) {
 
 fn stop(call: &Call, what: &str) -> ! {
     verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("{what}"))
+}
+
+/// Checks a string of the driver as `FxValidateUnicodeString` (`inc/private/common/fxvalidatefunctions.hpp`) does. There may be
+/// none.
+pub(super) fn validate(text: GuestPtr<UNICODE_STRING>) -> Outcome {
+    let Some(text) = text.non_null() else { return Ok(()) };
+    let UNICODE_STRING { Length, MaximumLength, Buffer, .. } = text.read()?;
+    let is_odd = (Length | MaximumLength) & 1 != 0;
+    let has_no_buffer = MaximumLength > 0 && Buffer.is_null();
+    if is_odd || has_no_buffer || Length > MaximumLength {
+        return fail(NtStatus::InvalidParameter);
+    }
+    Ok(())
 }
 
 /// Creates a string object.

@@ -90,6 +90,9 @@ fn buffer(handle: Handle, direction: Direction, part: Part) -> Outcome<GuestSlic
 
 /// Stores the address and the length of a buffer that has at least `least` bytes.
 fn retrieve(request: Handle, direction: Direction, least: u64, place: Out<GuestPtr<u8>>, length: Out<u64>) -> Outcome {
+    // As in `core/fxrequestapi.cpp`, also if the function fails.
+    place.set(GuestPtr::NULL)?;
+    length.set_if_wanted(0)?;
     let buffer = buffer(request, direction, Part::Buffer)?;
     if buffer.len() < least {
         return fail(NtStatus::BufferTooSmall);

@@ -62,6 +62,9 @@ fn retrieve(
     place: Out<GuestPtr<u8>>,
     length: Out<u64>,
 ) -> Outcome {
+    // As in `core/fxrequestapi.cpp`, also if the function fails.
+    place.set(GuestPtr::NULL)?;
+    length.set_if_wanted(0)?;
     // The client's addresses are valid in its own thread only, and another driver's are not addresses of a process.
     let is_in_context = thread::callback() == Some("EvtIoInCallerContext");
     let buffer = active(handle, |request| Some(side(request)).filter(|_| is_in_context && request.has_user_buffers()));

@@ -76,9 +76,6 @@ routines! { pub(super) ROUTINES;
         let data = data.read()?;
         let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::SetValue { value: &name, kind, data: &data.clone() }, || {
-            if lock(&kernel().registry).is_deleted(key) {
-                return fail(NtStatus::KeyDeleted);
-            }
             let set = keys::change(|registry| registry.set(key, &name, (kind, data)));
             if set { done(()) } else { fail(NtStatus::InvalidHandle) }
         })
@@ -141,7 +138,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE)]
     fn ZwDeleteKey(handle: KernelHandle) -> Outcome {
-        let key = key(handle)?;
+        let key = any_key(handle)?;
         around(&path(key), Change::Named(KeyOperation::DeleteKey, ""), || {
             if keys::change(|registry| registry.delete(key)) { done(()) } else { fail(NtStatus::CannotDelete) }
         })
@@ -186,8 +183,15 @@ pub(super) fn path(key: u64) -> String {
     lock(&kernel().registry).get(key).map(|key| key.path.clone()).unwrap_or_default()
 }
 
-/// Returns the key with this handle.
+/// Returns the key with this handle. Nothing can be done with a key that was deleted: the tests of Wine record that
+/// Windows then returns `STATUS_KEY_DELETED` (`dlls/advapi32/tests/registry.c`).
 fn key(handle: KernelHandle) -> Outcome<u64> {
+    let key = any_key(handle)?;
+    if lock(&kernel().registry).is_deleted(key) { fail(NtStatus::KeyDeleted) } else { done(key) }
+}
+
+/// Returns the key with this handle, which may be deleted.
+fn any_key(handle: KernelHandle) -> Outcome<u64> {
     object::by_handle(handle).ok_or(NtStatus::InvalidHandle.into())
 }
 
@@ -200,10 +204,7 @@ fn open(
 ) -> Outcome {
     let create = disposition.is_some();
     let (root, name) = (attributes.RootDirectory().read()?, attributes.ObjectName().read()?);
-    let parent = object::by_handle(KernelHandle::new(root));
-    if root != 0 && parent.is_none() {
-        return fail(NtStatus::InvalidHandle);
-    }
+    let parent = if root == 0 { None } else { Some(key(KernelHandle::new(root))?) };
     let name = name.text()?;
     let operation = if create { KeyOperation::CreateKey } else { KeyOperation::OpenKey };
     around(&parent.map(path).unwrap_or_default(), Change::Named(operation, &name), || {
