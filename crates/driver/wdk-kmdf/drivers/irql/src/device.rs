@@ -107,7 +107,7 @@ impl Device for Irql {
     }
 
     fn surprise_removal(&self, device: DeviceHandle<'_, Self>) {
-        dispatch::fail(&device);
+        dispatch::fail(device);
     }
 }
 
@@ -178,7 +178,10 @@ impl OwnRequestEvents for Irql {
 impl QueueEvents for Irql {
     fn device_control(&self, mut request: Request, code: u32) {
         let result = match code {
-            TRACE => trace(&request),
+            TRACE => {
+                trace(&request);
+                Ok(())
+            }
             USE_OBJECTS => self.use_objects(&request),
             USE_BUFFERS => dispatch::buffers(&mut request),
             REPLY_AT_HIGH => {
@@ -205,7 +208,7 @@ impl QueueEvents for Irql {
     }
 }
 
-fn trace(request: &Request) -> Result<(), NtStatus> {
+fn trace(request: &Request) {
     high::events();
     high::activities();
     high::values();
@@ -213,7 +216,6 @@ fn trace(request: &Request) -> Result<(), NtStatus> {
     // SAFETY: the driver owns the request.
     let irp = unsafe { call_unsafe_wdf_function_binding!(WdfRequestWdmGetIrp, request.raw()) };
     high::irp(irp.cast());
-    Ok(())
 }
 
 impl Irql {
@@ -222,7 +224,7 @@ impl Irql {
         let device = request.device::<Self>(passive).ok_or(NtStatus::InternalError)?;
         high::objects(self);
         dispatch::objects(self)?;
-        let reference = dispatch::handle(&device).ok_or(NtStatus::InternalError)?;
+        let reference = dispatch::handle(device).ok_or(NtStatus::InternalError)?;
         if let Some(child) = self.child.with(Option::take) {
             high::handles(&device, &reference, &child);
             self.child.with(|place| *place = Some(child));

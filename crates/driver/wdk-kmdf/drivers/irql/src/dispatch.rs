@@ -37,10 +37,10 @@ pub(crate) fn objects(device: &Irql) -> Result<(), NtStatus> {
     })
 }
 
-pub(crate) fn handle(device: &DeviceHandle<'_, Irql>) -> Option<DeviceRef<Irql>> {
+pub(crate) fn handle(device: DeviceHandle<'_, Irql>) -> Option<DeviceRef<Irql>> {
     at(DISPATCH_LEVEL, || {
-        let _ = (DeviceHandle::value(device).is_some(), DeviceHandle::io_target(device).is_some());
-        let reference = DeviceHandle::reference(device)?;
+        let _ = (DeviceHandle::value(&device).is_some(), DeviceHandle::io_target(&device).is_some());
+        let reference = DeviceHandle::reference(&device)?;
         // Dropping the power reference lets the device sleep again.
         drop(DeviceRef::stop_idle(reference.clone()));
         Some(reference)
@@ -48,8 +48,8 @@ pub(crate) fn handle(device: &DeviceHandle<'_, Irql>) -> Option<DeviceRef<Irql>>
 }
 
 /// Reports that a device has failed.
-pub(crate) fn fail(device: &DeviceHandle<'_, Irql>) {
-    at(DISPATCH_LEVEL, || DeviceHandle::set_failed(device, false));
+pub(crate) fn fail(device: DeviceHandle<'_, Irql>) {
+    at(DISPATCH_LEVEL, || DeviceHandle::set_failed(&device, false));
 }
 
 pub(crate) fn unplug(child: ChildDevice<Child>) -> Result<(), NtStatus> {
