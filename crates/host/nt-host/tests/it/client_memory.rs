@@ -116,3 +116,17 @@ fn the_command_line_has_memory_of_a_client() {
     assert_eq!(code, Some(4), "{text}");
     assert!(text.contains("the client cannot have memory at 0x0: 0xC000000D STATUS_INVALID_PARAMETER"), "{text}");
 }
+
+/// The thread that reads may run before or after the dispatch routine returns: the run must not depend on that.
+#[test]
+fn a_buffer_changes_after_the_first_read_whichever_thread_reads_it() {
+    let image = c::build("wdm_neither", 0, "DriverEntry", &["ntoskrnl"]);
+    let words = ["--virtual-time", "--json", "--change", "0=0x1000", "--ioctl", "222003:0800000009000000"];
+    let outputs: Vec<_> = (0..10).map(|_| common::run(&image, &words)).collect();
+    let (code, text) = &outputs[0];
+    assert_eq!(*code, Some(0), "{text}");
+    assert!(text.contains("first 8, second 1000, last 9"), "{text}");
+    for output in &outputs {
+        assert_eq!(output, &outputs[0], "the same run again");
+    }
+}

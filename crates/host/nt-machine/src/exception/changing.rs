@@ -1,22 +1,25 @@
 //! A client that changes its buffer while the driver uses it: after the driver's first read of some bytes, they have
 //! another value. A driver that checks what it reads from a program, and then reads it again, does not notice.
 //!
-//! The pages of the buffer are inaccessible until the bytes are read. The fault handler makes them accessible for one
-//! instruction, which runs with the trap flag set, and decides in the trap after it. The driver must read the buffer on
-//! the thread of its client, as it must on Windows.
+//! The pages of the buffer are inaccessible until the bytes are read, or the buffer is freed with its request. The fault
+//! handler makes them accessible for one instruction, which runs with the trap flag set, and decides in the trap after it.
+//! Any thread may read: a driver can lock the buffer in the client's thread and use it in another one. What a run does must
+//! not depend on which of them comes first.
 
 use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
 
 use super::interrupted::Context;
 use crate::memory::{GuestPtr, PAGE, Protection, protect};
+use crate::part::lock_from_handler;
 
 /// The maximum number of bytes that an instruction reads at once, except for wide vector instructions.
 const WIDEST: u64 = 16;
 /// The number of bytes that change.
 const WIDTH: u64 = 4;
 
-/// A buffer whose bytes will change.
-#[derive(Clone, Copy)]
+/// A buffer whose bytes will change or have changed. It ends when the buffer is freed.
+#[derive(Clone, Copy, Debug)]
 struct Buffer {
     /// Its pages.
     start: u64,
@@ -24,14 +27,33 @@ struct Buffer {
     /// The address of the bytes, and their later value.
     at: u64,
     value: u32,
+    is_changed: bool,
 }
+
+impl Buffer {
+    const fn contains(&self, address: u64) -> bool {
+        address >= self.start && address - self.start < self.size
+    }
+
+    /// Makes the pages accessible if the bytes have changed.
+    fn protect(&self) {
+        protect(self.start, self.size, if self.is_changed { Protection::ReadWrite } else { Protection::None });
+    }
+}
+
+/// An instruction that runs with the trap flag set: the buffer's first page, and whether it reads the bytes.
+#[derive(Clone, Copy)]
+struct Step {
+    start: u64,
+    reads: bool,
+}
+
+static BUFFERS: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// The offset and the later value of the bytes that change in the next buffer.
     static NEXT: Cell<Option<(u32, u32)>> = const { Cell::new(None) };
-    static BUFFER: Cell<Option<Buffer>> = const { Cell::new(None) };
-    /// Whether the instruction that runs with the trap flag set reads the bytes; `None` if there is no such instruction.
-    static STEP: Cell<Option<bool>> = const { Cell::new(None) };
+    static STEP: Cell<Option<Step>> = const { Cell::new(None) };
 }
 
 /// Makes four bytes of the next buffer change.
@@ -39,65 +61,58 @@ pub(crate) fn request(offset: u32, value: u32) {
     NEXT.set(Some((offset, value)));
 }
 
-/// Runs `body`, during which the driver gets the buffer of a program. If its bytes are to change, they do. `restore` makes
-/// the pages from an address accessible again, unless the buffer was freed meanwhile: the driver may complete its request in
-/// `body`, on this thread or another one.
-pub(crate) fn during<R>(
-    buffer: GuestPtr<u8>,
-    length: u64,
-    body: impl FnOnce() -> R,
-    restore: impl FnOnce(u64, u64),
-) -> R {
-    let Some((offset, value)) = NEXT.take().filter(|(offset, _)| u64::from(*offset) + WIDTH <= length) else {
-        return body();
-    };
+/// Called when the driver is about to get the buffer of a program. If its bytes are to change, they will.
+pub(crate) fn watch(buffer: GuestPtr<u8>, length: u64) {
+    let Some((offset, value)) = NEXT.take().filter(|(offset, _)| u64::from(*offset) + WIDTH <= length) else { return };
     let start = buffer.address() / PAGE * PAGE;
     let size = buffer.at(length).address().next_multiple_of(PAGE) - start;
-    protect(start, size, Protection::None);
-    BUFFER.set(Some(Buffer { start, size, at: buffer.at(offset.into()).address(), value }));
-    let result = body();
-    if let Some(Buffer { start, size, .. }) = BUFFER.take() {
-        restore(start, size);
-    }
-    result
+    let buffer = Buffer { start, size, at: buffer.at(offset.into()).address(), value, is_changed: false };
+    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+    buffer.protect();
 }
 
 /// Returns whether an address is in a buffer whose bytes will change, so that it exists but cannot be read without a fault.
 pub(crate) fn is_watched(address: u64) -> bool {
-    BUFFER.get().is_some_and(|buffer| address.wrapping_sub(buffer.start) < buffer.size)
+    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|buffer| buffer.contains(address))
 }
 
-/// Called when pages were freed: from now on, an access of this thread to them is a mistake of the driver.
-pub(crate) fn withdrawn(start: u64, size: u64) {
-    if BUFFER.get().is_some_and(|buffer| start < buffer.start + buffer.size && buffer.start < start + size) {
-        BUFFER.set(None);
-    }
+/// Called before the memory of an allocation is freed: an access to it is a mistake of the driver from now on. Other
+/// allocations can be in the same pages.
+pub(crate) fn freed(start: u64, size: u64) {
+    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|buffer| {
+        let is_over = start <= buffer.at && buffer.at < start + size;
+        if is_over {
+            protect(buffer.start, buffer.size, Protection::ReadWrite);
+        }
+        !is_over
+    });
 }
 
 /// Lets an instruction access the buffer, after a page fault at an address. Returns whether the fault was such an access.
 pub(super) fn begin(address: u64, writes: bool, context: &mut Context<'_>) -> bool {
-    let Some(Buffer { start, size, at, .. }) = BUFFER.get() else { return false };
-    if address < start || address - start >= size {
-        return false;
+    let Some(buffers) = lock_from_handler(&BUFFERS) else { return false };
+    let Some(buffer) = buffers.iter().find(|buffer| buffer.contains(address)) else { return false };
+    // If another thread has just read the bytes, the instruction works now.
+    if !buffer.is_changed {
+        let reads = !writes && address < buffer.at + WIDTH && address + WIDEST > buffer.at;
+        context.step(true);
+        STEP.set(Some(Step { start: buffer.start, reads }));
     }
-    let reads = !writes && address < at + WIDTH && address + WIDEST > at;
-    context.step(true);
-    STEP.set(Some(reads));
-    protect(start, size, Protection::ReadWrite)
+    protect(buffer.start, buffer.size, Protection::ReadWrite)
 }
 
 /// Changes the bytes after the instruction that read them, or makes the buffer inaccessible again. Returns whether there
 /// was such an instruction.
 pub(super) fn end(context: &mut Context<'_>) -> bool {
-    let Some(reads) = STEP.take() else { return false };
+    let Some(Step { start, reads }) = STEP.take() else { return false };
     context.step(false);
-    if let Some(Buffer { start, size, at, value }) = BUFFER.get() {
-        if reads {
-            BUFFER.set(None);
-            let _ = GuestPtr::<u32>::new(at).write(value);
-        } else {
-            protect(start, size, Protection::None);
-        }
+    let Some(mut buffers) = lock_from_handler(&BUFFERS) else { return true };
+    // The buffer may have been freed meanwhile.
+    let Some(buffer) = buffers.iter_mut().find(|buffer| buffer.start == start) else { return true };
+    if reads && !buffer.is_changed {
+        let _ = GuestPtr::<u32>::new(buffer.at).write(buffer.value);
+        buffer.is_changed = true;
     }
+    buffer.protect();
     true
 }

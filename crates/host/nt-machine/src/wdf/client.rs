@@ -8,7 +8,7 @@ use super::state::{Ended, with};
 use super::{Handle, deliver, device, irp_dispatch, object, preprocess};
 use crate::exception::changing;
 use crate::kernel::io::exchange;
-use crate::kernel::{Answer, IoRequest, kernel, lock};
+use crate::kernel::{Answer, IoRequest, kernel};
 use crate::routine::{Outcome, fail};
 use crate::verify::{self, At, Breach, Kmdf, Rule};
 
@@ -65,13 +65,10 @@ pub(crate) fn begin(device: Handle, file: Handle, requested: &IoRequest) -> Outc
         ..Request::default()
     };
     let request = request::create(device, request).inspect_err(|_| buffers.free(requested.kind))?;
-    let submit = || deliver::submit(device, request, requested.kind);
     if requested.kind.has_code() && requested.code & 3 == 3 {
-        let restore = |start, size| lock(&kernel().pool).make_accessible(start, size, input.start().address());
-        changing::during(input.start(), input.len(), submit, restore);
-    } else {
-        submit();
+        changing::watch(input.start(), input.len());
     }
+    deliver::submit(device, request, requested.kind);
     Ok(Begun::Request(Sent { request }))
 }
 

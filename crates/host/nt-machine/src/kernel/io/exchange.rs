@@ -79,14 +79,10 @@ pub(crate) fn begin_with(
         file,
         ..Submission::default()
     };
-    let begin = || client::begin_with(device, &submission, routine, deliver);
-    let length = requested.input.len() as u64;
-    let packet = if neither {
-        let restore = |start, size| lock(&kernel().pool).make_accessible(start, size, buffers.system.address());
-        changing::during(buffers.system, length, begin, restore)?
-    } else {
-        begin()?
-    };
+    if neither {
+        changing::watch(buffers.system, requested.input.len() as u64);
+    }
+    let packet = client::begin_with(device, &submission, routine, deliver)?;
     let room = if requested.kind == RequestKind::WRITE { 0 } else { room };
     Ok(Sent { packet, buffers, room })
 }

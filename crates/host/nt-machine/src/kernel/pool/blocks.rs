@@ -226,19 +226,10 @@ impl Pool {
     /// Makes the pages of an allocation executable, because the driver asked for such a mapping of it.
     pub(crate) fn make_executable(&self, address: u64) {
         let own_pages = |block: &&Block| block.freed.is_none() && block.chunk.is_none() && !block.paged;
-        if let Some(block) = self.find(address).filter(own_pages) {
+        // A buffer that changes after its first read must stay inaccessible until then.
+        let may_change = |block: &&Block| changing::is_watched(block.address);
+        if let Some(block) = self.find(address).filter(own_pages).filter(|block| !may_change(block)) {
             protect(block.start, block.pages, Protection::All);
-        }
-    }
-
-    /// Makes pages of an allocation accessible again, unless it was freed.
-    pub(crate) fn make_accessible(&self, start: u64, size: u64, address: u64) {
-        let has_pages = |block: &Block| match block.chunk {
-            Some(chunk) => self.chunks.contains_key(&chunk),
-            None => block.freed.is_none(),
-        };
-        if self.find(address).is_some_and(has_pages) {
-            protect(start, size, Protection::ReadWrite);
         }
     }
 
@@ -269,7 +260,6 @@ impl Pool {
         if !together::hold(start, size) {
             self.pages.close(&mut [(start, size)]);
         }
-        changing::withdrawn(start, size);
         *(if of_host { &mut self.host } else { &mut self.used }) -= size;
     }
 
@@ -341,6 +331,7 @@ impl Pool {
                 format_args!("frees memory with tag {theirs} that was allocated with tag {ours}"),
             );
         }
+        changing::freed(block.address, block.size);
         check_slack(&block);
         if block.paged {
             paging::remove(block.start);
@@ -465,14 +456,11 @@ fn check_slack(block: &Block) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-    use std::thread;
 
     use super::super::kind::Kind;
     use super::super::pages::tests::is_readable;
     use super::{CHUNK, FRESH, MOST_GUARDED, Pool};
     use crate::exception::changing;
-    use crate::memory::GuestPtr;
 
     #[test]
     fn a_chunk_that_was_emptied_while_it_was_open_is_returned() {
@@ -503,18 +491,17 @@ mod tests {
 
     /// A driver can complete a request, and thereby free its buffer, while its client changes the buffer.
     #[test]
-    fn a_buffer_that_is_freed_while_it_changes_stays_inaccessible() {
-        let pool = Mutex::new(Pool::new(None));
-        let change = |body: &dyn Fn(u64)| {
-            let buffer: GuestPtr<u8> = pool.lock().expect("the pool").try_new_buffer(16).expect("memory");
-            let restore = |start, size| pool.lock().expect("the pool").make_accessible(start, size, buffer.address());
-            changing::request(0, 1);
-            changing::during(buffer, 16, || body(buffer.address()), restore);
-            is_readable(buffer.address())
-        };
-        let free = |address| pool.lock().expect("the pool").free_object(address);
-        assert!(change(&|address| assert!(!is_readable(address))));
-        assert!(!change(&|address| free(address)));
-        assert!(!change(&|address| thread::scope(|scope| drop(scope.spawn(|| free(address)).join()))));
+    fn a_buffer_that_changes_is_inaccessible_until_it_is_read_and_after_it_is_freed() {
+        let mut pool = Pool::new(None);
+        let mut buffer = || pool.try_new_buffer(16).expect("memory");
+        let (first, second) = (buffer(), buffer());
+        changing::request(0, 1);
+        changing::watch(first, 16);
+        assert!(changing::is_watched(first.address()));
+        assert!(!is_readable(first.address()), "a read faults, and the handler lets it read");
+        assert!(is_readable(second.address()));
+        pool.free_object(first.address());
+        assert!(!changing::is_watched(first.address()));
+        assert!(!is_readable(first.address()), "it was freed");
     }
 }

@@ -1,0 +1,100 @@
+/* A METHOD_NEITHER request whose input another thread reads twice, through a mapping of the locked pages. That thread may run
+   before the dispatch routine has returned, or after it. */
+
+#include "plain.h"
+
+#define READ_TWICE CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_NEITHER, 0)
+
+static WCHAR DeviceName[] = L"\\Device\\CNeither";
+static WCHAR LinkName[] = L"\\DosDevices\\CNeither";
+
+typedef struct {
+    PIRP irp;
+    PMDL list;
+} JOB;
+
+static VOID NTAPI Thread(PVOID Context)
+{
+    JOB job = *(JOB *)Context;
+    volatile ULONG *input = MmGetSystemAddressForMdlSafe(job.list, NormalPagePriority);
+    ULONG first = *input, second = *input;
+
+    LOG("first %x, second %x, last %x\n", first, second, input[1]);
+    MmUnlockPages(job.list);
+    IoFreeMdl(job.list);
+    ExFreePoolWithTag(Context, TAG);
+    Finish(job.irp, 0, 0);
+    PsTerminateSystemThread(0);
+}
+
+static NTSTATUS Start(PIRP Irp, PVOID Buffer, ULONG Length)
+{
+    JOB *job = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof(*job), TAG);
+    HANDLE thread;
+    NTSTATUS status;
+
+    if (job == NULL) {
+        return STATUS_NO_MEMORY_;
+    }
+    job->irp = Irp;
+    job->list = IoAllocateMdl(Buffer, Length, FALSE, FALSE, NULL);
+    if (job->list == NULL) {
+        ExFreePoolWithTag(job, TAG);
+        return STATUS_NO_MEMORY_;
+    }
+    MmProbeAndLockPages(job->list, UserMode, IoReadAccess);
+    MarkPending(Irp);
+    status = PsCreateSystemThread(&thread, 0, NULL, NULL, NULL, Thread, job);
+    if (status < 0) {
+        Finish(Irp, status, 0);
+    } else {
+        ZwClose(thread);
+    }
+    return STATUS_PENDING_;
+}
+
+static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    PIO_STACK_LOCATION location = Current(Irp);
+    NTSTATUS status;
+
+    (void)Device;
+    if (location->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+        return Finish(Irp, 0, 0);
+    }
+    if (location->Parameters.DeviceIoControl.IoControlCode != READ_TWICE ||
+        location->Parameters.DeviceIoControl.InputBufferLength != 8) {
+        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    }
+    status = Start(Irp, location->Parameters.DeviceIoControl.Type3InputBuffer, 8);
+    return status == STATUS_PENDING_ ? status : Finish(Irp, status, 0);
+}
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    UNICODE_STRING link;
+
+    RtlInitUnicodeString(&link, LinkName);
+    IoDeleteSymbolicLink(&link);
+    IoDeleteDevice(Driver->DeviceObject);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    UNICODE_STRING name, link;
+    PDEVICE_OBJECT device;
+    NTSTATUS status;
+
+    (void)Path;
+    Driver->MajorFunction[IRP_MJ_CREATE] = Driver->MajorFunction[IRP_MJ_CLEANUP] = Driver->MajorFunction[IRP_MJ_CLOSE] =
+        Driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = Dispatch;
+    Driver->DriverUnload = Unload;
+    RtlInitUnicodeString(&name, DeviceName);
+    RtlInitUnicodeString(&link, LinkName);
+    status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+    if (status < 0) {
+        return status;
+    }
+    device->Flags &= ~DO_DEVICE_INITIALIZING;
+    return IoCreateSymbolicLink(&link, &name);
+}
