@@ -80,11 +80,11 @@ struct Period {
 /// The processors and the threads of a machine, while its events are read in the order of time.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    /// By the number of the trace.
-    periods: BTreeMap<usize, Period>,
+    /// By the number of the trace; `None` for traces without an event so far.
+    periods: Vec<Option<Period>>,
     processors: BTreeMap<u16, Processor>,
     stopped: HashMap<u32, Stopped>,
-    /// When each processor had its first event.
+    /// When each processor had its first event, in a circular file.
     first_events: BTreeMap<u16, i64>,
     /// Whether the oldest events were overwritten, for each processor on its own.
     is_circular: bool,
@@ -97,13 +97,20 @@ impl Timeline {
 
     /// Whether the traces have context switches.
     pub(super) fn has_switches(&self) -> bool {
-        self.periods.values().any(|period| period.has_switches)
+        self.periods.iter().flatten().any(|period| period.has_switches)
     }
 
     /// Sees any event that happened while its trace was recorded.
     pub(super) fn see(&mut self, trace: usize, cpu: u16, now: i64) {
-        self.periods.entry(trace).or_insert(Period { first: now, last: now, has_switches: false }).last = now;
-        self.first_events.entry(cpu).or_insert(now);
+        if trace >= self.periods.len() {
+            self.periods.resize(trace + 1, None);
+        }
+        if let Some(period) = self.periods.get_mut(trace) {
+            period.get_or_insert(Period { first: now, last: now, has_switches: false }).last = now;
+        }
+        if self.is_circular {
+            self.first_events.entry(cpu).or_insert(now);
+        }
     }
 
     /// A sample tells who runs on a processor that has not switched yet.
@@ -124,7 +131,7 @@ impl Timeline {
     /// A thread stops running on a processor and another one runs.
     pub(super) fn switch(&mut self, trace: usize, cpu: u16, now: i64, switch: Switch, out: &mut impl FnMut(Interval)) {
         let Switch { new, old, old_state } = switch;
-        if let Some(period) = self.periods.get_mut(&trace) {
+        if let Some(Some(period)) = self.periods.get_mut(trace) {
             period.has_switches = true;
         }
         let processor = self.processor(trace, cpu);
@@ -144,7 +151,7 @@ impl Timeline {
 
     /// Ends what lasts until the end of the traces, on this many processors.
     pub(super) fn finish(&mut self, processors: u16, out: &mut impl FnMut(Interval)) {
-        let switched = || self.periods.values().filter(|period| period.has_switches);
+        let switched = || self.periods.iter().flatten().filter(|period| period.has_switches);
         let (Some(first), Some(end)) =
             (switched().map(|period| period.first).min(), switched().map(|period| period.last).max())
         else {
@@ -167,14 +174,14 @@ impl Timeline {
     }
 
     fn processor(&mut self, trace: usize, cpu: u16) -> &mut Processor {
-        let first = self.periods.get(&trace).map_or(0, |period| period.first);
+        let first = self.periods.get(trace).copied().flatten().map_or(0, |period| period.first);
         let since = self.start(cpu, first);
         self.processors.entry(cpu).or_insert(Processor { thread: None, since, has_switched: false })
     }
 
     /// When the events of a processor begin.
     fn start(&self, cpu: u16, first: i64) -> i64 {
-        let own = self.first_events.get(&cpu).copied().filter(|_| self.is_circular);
+        let own = self.first_events.get(&cpu).copied();
         own.map_or(first, |own| own.max(first))
     }
 }
