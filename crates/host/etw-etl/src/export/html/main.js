@@ -112,7 +112,7 @@ function showSummary() {
   const notice = document.getElementById("notice");
   notice.hidden = about.events <= trace.events.length;
   notice.textContent = `This page holds ${trace.events.length.toLocaleString("en")} of ${about.events.toLocaleString("en")} events: the first `
-    + `${about.leading.toLocaleString("en")}, those around warnings and errors, and the last ones. The trace file has them all.`;
+    + `${about.leading.toLocaleString("en")}, those around warnings and errors, and the last ones. The timeline is grey where events are left out. The trace file has them all.`;
   const legend = document.getElementById("legend");
   for (const level of [...new Set(trace.events.map((event) => event.level))].sort((one, other) => one - other).slice(0, 8)) {
     const button = element("button");

@@ -5,7 +5,8 @@
 //! is a block of JSON that contains no `<`, so no text of a provider can end it.
 //!
 //! The size is bounded: a page holds at most [`MAX_EVENTS`] events and about [`MAX_BYTES`] of event data, and states the total
-//! number of events. If it leaves events out, it holds the first ones, those around warnings and errors, and the last ones.
+//! number of events. If it leaves events out, it holds the first ones, those around warnings and errors, and the last ones. The
+//! timeline marks where events are left out, so that a thread does not look idle there.
 
 mod row;
 mod strings;
@@ -38,7 +39,7 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// The hash of [`SCRIPT`] in the page's policy. A test checks it.
-const SCRIPT_HASH: &str = "sha256-h0b0dAJaN2vuTNLrwY/rQ+ikKoFWzkgZYIO5YcZuuwc=";
+const SCRIPT_HASH: &str = "sha256-mLBuVZBEf4PpG2XvkbSxnQdFM7rtfptpuaswyZdJHQ4=";
 /// The hash of [`STYLE`] in the page's policy. A test checks it.
 const STYLE_HASH: &str = "sha256-jIIk7ZG01FlZspjzIjxfDfBKkFQJlphZhPW/DufzYH4=";
 
@@ -58,6 +59,17 @@ pub(super) struct Html {
     /// Number of events at the start of the page that follow each other without a gap.
     leading: u64,
     waiting: Waiting,
+    gaps: Vec<Gap>,
+    /// Whether the last event is in the last gap.
+    is_in_gap: bool,
+}
+
+/// Events that follow each other and are not in the page.
+#[derive(Debug)]
+struct Gap {
+    from: i64,
+    to: i64,
+    events: u64,
 }
 
 impl Default for Html {
@@ -74,6 +86,8 @@ impl Default for Html {
             bytes: 0,
             leading: 0,
             waiting: Waiting::default(),
+            gaps: Vec::new(),
+            is_in_gap: false,
         }
     }
 }
@@ -104,6 +118,7 @@ impl Html {
             return;
         }
         if self.room() == 0 {
+            self.leave_out(time);
             return;
         }
         self.waiting.push(event, decoded, time);
@@ -113,8 +128,23 @@ impl Html {
             let Some((waiter, is_near)) = self.waiting.pop() else { break };
             if is_near && self.room() > 0 {
                 self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time);
+            } else {
+                self.leave_out(waiter.time);
             }
         }
+    }
+
+    /// Adds an event to the gap after the last event of the page.
+    fn leave_out(&mut self, time: i64) {
+        match self.gaps.last_mut().filter(|_| self.is_in_gap) {
+            Some(gap) => {
+                gap.from = gap.from.min(time);
+                gap.to = gap.to.max(time);
+                gap.events += 1;
+            }
+            None => self.gaps.push(Gap { from: time, to: time, events: 1 }),
+        }
+        self.is_in_gap = true;
     }
 
     fn row(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64) {
@@ -122,6 +152,7 @@ impl Html {
         row(&mut text, event, decoded, time, &mut self.strings);
         harmless(&mut text);
         self.held += 1;
+        self.is_in_gap = false;
         self.bytes += text.len();
         out.push_str(&text);
     }
@@ -141,12 +172,12 @@ impl Html {
     fn settle(&mut self, out: &mut String) {
         let mut room = self.room();
         let mut left = u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
-        while room > 0
-            && let Some((waiter, is_near)) = self.waiting.pop()
-        {
-            if is_near || left <= room {
+        while let Some((waiter, is_near)) = self.waiting.pop() {
+            if room > 0 && (is_near || left <= room) {
                 self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time);
                 room -= 1;
+            } else {
+                self.leave_out(waiter.time);
             }
             left -= 1;
         }
@@ -174,7 +205,11 @@ impl Html {
         ] {
             push(out, format_args!(",\"{key}\":{value}"));
         }
-        out.push_str("}}");
+        out.push_str(",\"gaps\":[");
+        for (index, Gap { from, to, events }) in self.gaps.iter().enumerate() {
+            push(out, format_args!("{}[{from},{to},{events}]", if index == 0 { "" } else { "," }));
+        }
+        out.push_str("]}}");
         harmless(out);
         out.push_str(&halves().1);
     }

@@ -122,7 +122,7 @@ function loadTrace(source) {
     if (!activities.has(event.activity)) activities.set(event.activity, []);
     activities.get(event.activity).push(event);
   }
-  const end = events.reduce((latest, event) => Math.max(latest, event.time), 0);
+  const end = events.reduce((latest, event) => Math.max(latest, event.time), data.about.duration);
   const spans = pair(events);
   const threads = new Set(events.map((event) => event.thread)).size;
   return { about: data.about, events, activities, spans, threads, lanes: lanesOf(events, spans), end };
@@ -145,6 +145,10 @@ function pair(events) {
     if (event.kind === "system" || event.kind === "mof" || (event.opcode !== 1 && event.opcode !== 2)) continue;
     const byActivity = event.activity !== null;
     const key = JSON.stringify(byActivity ? [event.provider, event.activity] : [event.provider, event.thread, null]);
+    // Some providers write a start in several versions, and its stop once.
+    const last = open.get(key)?.at(-1)?.start;
+    const repeats = last !== undefined && event.id !== 0 && last.id === event.id && last.task === event.task && last.version !== event.version;
+    if (event.opcode === 1 && repeats) continue;
     if (event.opcode === 1) {
       const span = { start: event, stop: null, from: event.time, to: event.time, activity: event.activity, level: event.level };
       event.span = span;

@@ -130,6 +130,11 @@ fn events_around_problems_stay_if_others_are_left_out() {
     assert_eq!((times.len(), &data["about"]["leading"]), (300, &Value::from(270)));
     assert_eq!(times[..270], (0..270).collect::<Vec<_>>());
     assert_eq!(times[270..], (475..505).collect::<Vec<_>>(), "around the first problem, until the page is full");
+    assert_eq!(
+        data["about"]["gaps"],
+        serde_json::json!([[270, 474, 205], [505, 999, 495]]),
+        "what is left out, and when"
+    );
 
     let html = Html { max_events: 1000, ..Html::default() };
     let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
@@ -138,6 +143,7 @@ fn events_around_problems_stay_if_others_are_left_out() {
     let times: Vec<u64> = data["events"].as_array().unwrap().iter().map(|row| row[0].as_u64().unwrap()).collect();
     let kept: Vec<u64> = (0..900).chain(905..956).chain(1051..1100).collect();
     assert_eq!(times, kept, "the first, those around the problem, the last");
+    assert_eq!(data["about"]["gaps"], serde_json::json!([[900, 904, 5], [956, 1050, 95]]));
 }
 
 #[test]

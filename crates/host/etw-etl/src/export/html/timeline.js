@@ -72,6 +72,7 @@ function createTimeline(trace, choose, changed) {
     context.textBaseline = "middle";
     drawAxis();
     for (const lane of trace.lanes) rule(lane.top, colours.line);
+    for (const [from, to, count] of trace.about.gaps) drawGap(x(from), x(to), count);
     for (const span of trace.spans) drawBar(span);
     drawMarks();
     if (chosen !== null) {
@@ -81,6 +82,22 @@ function createTimeline(trace, choose, changed) {
       context.globalAlpha = 1;
       ring(chosen);
     }
+  }
+
+  /** Marks a time whose events are not in the page: its lanes are not silent. */
+  function drawGap(start, end, count) {
+    const left = Math.max(start, 0);
+    const wide = Math.max(Math.min(end, width) - left, 1);
+    if (start > width || end < 0) return;
+    context.fillStyle = colours.muted;
+    context.globalAlpha = 0.2;
+    context.fillRect(left, AXIS, wide, height - AXIS);
+    context.globalAlpha = 1;
+    const text = `${count.toLocaleString("en")} events are not in this page`;
+    context.font = "11.5px Inter, system-ui, sans-serif";
+    context.textAlign = "center";
+    if (context.measureText(text).width + 12 < wide) context.fillText(text, left + wide / 2, AXIS + 10);
+    context.textAlign = "left";
   }
 
   function rule(y, colour) {
