@@ -19,8 +19,8 @@ mod terminal;
 #[cfg(feature = "cli")]
 pub use cli::{
     Activity, Deferred, Inputs, Output, OutputDir, OutputPath, Outputs, Partial, Words, annotate, end, error, exit,
-    explain, handles_interrupts, has_colours, info, is_annotating, is_quiet, is_verbose, message, note, parse,
-    parse_as, print, units, words,
+    explain, handles_interrupts, has_colours, info, is_annotating, is_quiet, is_unread, is_verbose, message, note,
+    parse, parse_as, print, units, words,
 };
 pub use device_name::device_of_name;
 pub use terminal::{Content, Screen, escaped, shown};

@@ -17,7 +17,7 @@ pub use activity::Activity;
 pub use annotation::{annotate, is_annotating};
 pub use inputs::Inputs;
 pub use interrupt::{Deferred, Partial, handles_interrupts};
-pub use output::{end, print};
+pub use output::{end, is_unread, print};
 pub use outputs::{Output, OutputDir, OutputPath, Outputs};
 pub use program::{explain, parse, parse_as};
 pub use shared::{error, has_colours, info, is_quiet, is_verbose, message, note, words};

@@ -22,6 +22,12 @@ pub fn print(text: &str) {
     }
 }
 
+/// Returns whether the reader has closed standard output, or it could not be written, so that some of the output is lost.
+#[must_use]
+pub fn is_unread() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
 /// Text of ours, with or without colours.
 pub(crate) const fn content(has_colours: bool) -> Content {
     if has_colours { Content::Coloured } else { Content::Plain }

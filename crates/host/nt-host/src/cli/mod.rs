@@ -4,6 +4,7 @@
 
 mod args;
 mod clients;
+mod closed;
 mod compare;
 mod debugger;
 mod file_steps;
@@ -30,7 +31,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
-use command_line::{end, parse_as};
+use command_line::exit::USAGE;
+use command_line::{end, is_unread, parse_as};
 
 use args::{Arguments, Command, in_cargo_driver};
 
@@ -60,7 +62,14 @@ fn start(description: clap::Command, words: impl Iterator<Item = OsString>) -> E
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
-    end(match arguments.command {
+    if closed::was_closed() {
+        command_line::error(
+            "standard output is closed, so the results would be lost: redirect it to a file or to /dev/null",
+        );
+        return end(USAGE);
+    }
+    let has_verdict = !matches!(arguments.command, Command::Framework { .. } | Command::List(_));
+    let code = match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Matrix(options) => matrix::matrix(&options),
         Command::Fuzz(options) => fuzz::fuzz(&options),
@@ -70,5 +79,7 @@ fn start(description: clap::Command, words: impl Iterator<Item = OsString>) -> E
             Some(path) => list::list(path, list.os, list.json),
             None => list::list_all(list.os, list.json),
         },
-    })
+    };
+    // A report that nobody has read in full must not look like a clean run.
+    end(if has_verdict && is_unread() { code.max(USAGE) } else { code })
 }

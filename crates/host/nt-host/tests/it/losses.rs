@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::common::c::build_with;
@@ -121,4 +121,29 @@ fn debug_output_that_was_dropped_is_counted_and_the_run_is_not_clean() {
     assert_eq!(output.status.code(), Some(4), "{text}");
     let dropped = GREETING.len() + 1000 * 100 - 1024;
     assert!(text.contains(&format!("seed 1: incomplete: lost {dropped} bytes of debug output\n")), "{text}");
+}
+
+/// A verdict that nobody can have read in full is not clean.
+#[test]
+fn a_closed_standard_output_is_an_error() {
+    let driver = crate::common::c::build("wdm_cover", 0, "DriverEntry", &["ntoskrnl"]);
+    let run = |output: &str| {
+        let program = env!("CARGO_BIN_EXE_nt-host");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("\"$0\" run \"$1\" {output}"), program]).arg(&driver);
+        let output = shell.stdout(Stdio::null()).output().expect("the shell");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, error) = run(">&-");
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("standard output is closed"), "{error}");
+    let (code, error) = run("> /dev/full");
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("No space left on device"), "{error}");
+    let (code, error) = run("> /dev/null");
+    assert_eq!(code, Some(0), "{error}");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let unread = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).stdout(writer).status();
+    assert_eq!(unread.expect("the command").code(), Some(2), "the reader has closed the pipe");
 }

@@ -128,7 +128,7 @@ fn errors(output: &Output) -> String {
 }
 
 #[test]
-fn a_closed_pipe_changes_nothing() {
+fn a_closed_pipe_changes_nothing_but_a_verdict() {
     for (name, words, end) in READERS {
         let read = run(&mut command(name, words, &input(end), Path::new("")));
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -140,7 +140,10 @@ fn a_closed_pipe_changes_nothing() {
             .spawn()
             .expect("the program starts");
         let unread = child.wait_with_output().expect("its end");
-        assert_eq!(code(&unread), code(&read), "{name} {words:?}: {}", errors(&unread));
+        // A verdict on a driver that nobody read in full is not clean.
+        let has_verdict = words[0] == "run";
+        let expected = if has_verdict { code(&read).max(Some(2)) } else { code(&read) };
+        assert_eq!(code(&unread), expected, "{name} {words:?}: {}", errors(&unread));
         assert!(!errors(&unread).contains("standard output"), "{name}: {}", errors(&unread));
     }
 }
