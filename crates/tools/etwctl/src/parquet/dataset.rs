@@ -93,8 +93,8 @@ impl Dataset {
         let _ = fs::remove_dir(self.dir.join(PARTIAL));
     }
 
-    /// Begins to add a trace.
-    pub(crate) fn add(&self, id: String, source: &Path, machine: Option<String>) -> io::Result<Addition> {
+    /// Begins to add a trace, with this memory for its rows.
+    pub(crate) fn add(&self, id: String, source: &Path, machine: Option<String>, rows: usize) -> io::Result<Addition> {
         let partial = self.dir.join(PARTIAL);
         // What a run that was killed left of this trace.
         let remove_old = || {
@@ -109,7 +109,7 @@ impl Dataset {
         remove_old().map_err(|error| cannot_write(&self.dir, &error))?;
         let own = partial.join(format!("{id}.{}.partial", std::process::id()));
         let layout = Layout::Partitioned { trace: id.clone(), machine: machine.clone() };
-        let folder = Folder::with_layout(&self.dir, own, layout)?;
+        let folder = Folder::with_layout(&self.dir, own, layout)?.with_memory(rows);
         Ok(Addition { dir: self.dir.clone(), id, source: source.display().to_string(), machine, folder })
     }
 }

@@ -87,6 +87,8 @@ pub(crate) struct Folder {
     /// How often each file name was used, ignoring case.
     names: HashMap<String, usize>,
     held: usize,
+    /// The maximum of `held`, in bytes.
+    memory: usize,
     /// The memory for a text, and for a message.
     letters: Vec<u8>,
     message: String,
@@ -135,10 +137,17 @@ impl Folder {
             known: KnownKinds::default(),
             names: HashMap::new(),
             held: 0,
+            memory: MEMORY,
             letters: Vec::new(),
             message: String::new(),
             summary: Summary::default(),
         })
+    }
+
+    /// Holds rows of at most this many bytes.
+    pub(super) fn with_memory(mut self, memory: usize) -> Self {
+        self.memory = memory;
+        self
     }
 
     /// Adds an event whose fields are single values or arrays of numbers, without decoding it to a tree. Returns `false` if it is
@@ -244,11 +253,11 @@ impl Folder {
     fn added(&mut self, number: usize) -> io::Result<()> {
         let Some(table) = self.open.get_mut(number) else { return Ok(()) };
         self.summary.events += 1;
-        if table.held >= GROUP {
+        if table.held >= GROUP.min(self.memory / 2) {
             table.flush().map_err(|error| failed(&self.path, &error))?;
         }
         self.held += table.held;
-        if self.held >= MEMORY
+        if self.held >= self.memory
             && let Some(largest) = self.open.iter_mut().max_by_key(|table| table.held)
         {
             self.held -= largest.held;

@@ -147,3 +147,23 @@ fn every_command_says_that_a_trace_was_not_closed() {
     fs::remove_file(whole).unwrap();
     fs::remove_file(unclosed).unwrap();
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_dataset_in_a_small_address_space_is_made_or_refused_with_a_reason() {
+    let file = file("limited", &trace("limited"));
+    let out = file.with_extension("out");
+    let add = |kib: u32| {
+        let script = format!("ulimit -v {kib}; exec \"$0\" \"$@\"");
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_etwctl"), "dataset", "add"]).arg(&out).arg(&file);
+        Run::from(shell.args(["--jobs", "16"]).output().expect("the command runs"))
+    };
+    let refused = add(150_000);
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert!(refused.err.contains("limited to 146 MiB, and a dataset needs 208 MiB"), "{}", refused.err);
+    let added = add(250_000);
+    assert_eq!(added.code, 0, "{}", added.err);
+    fs::remove_file(file).unwrap();
+    fs::remove_dir_all(out).unwrap();
+}
