@@ -3,8 +3,12 @@
 
 #include "steps.h"
 
+/* The headers have a macro of this name. The driver looks up the routine. */
+#undef PsGetCurrentThread
+
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
 #define GET_ID 1    /* EVENT_ACTIVITY_CTRL_GET_ID */
+#define SET_ID 2    /* EVENT_ACTIVITY_CTRL_SET_ID */
 #define CREATE_ID 3 /* EVENT_ACTIVITY_CTRL_CREATE_ID */
 
 /* EtwActivityIdControl: "IRQL < DISPATCH_LEVEL, unless the ControlCode is EVENT_ACTIVITY_CTRL_CREATE_ID". */
@@ -20,6 +24,30 @@ static NTSTATUS ActivityIds(void)
     KeReleaseSpinLock(&lock, old);
     CHECK(BUG == 1 || (status == 0 && RtlCompareMemory(&id, &none, sizeof id) != sizeof id));
     return 0;
+}
+
+/* "A driver's dispatch routine runs in the context of the client's thread", which is not a system thread. Activity ids of
+   threads are not supported for system threads. */
+static NTSTATUS IsContext(BOOLEAN Expected)
+{
+    static const GUID id = {0x11223344, 0x5566, 0x7788, {1, 2, 3, 4, 5, 6, 7, 8}};
+    ROUTINE(BOOLEAN, PsIsSystemThread, PVOID);
+    ROUTINE(BOOLEAN, IoIsSystemThread, PVOID);
+    ROUTINE(PVOID, PsGetCurrentThread, VOID);
+    ROUTINE(NTSTATUS, EtwActivityIdControl, ULONG, GUID *);
+    GUID copy = id, found;
+    NTSTATUS status = EtwActivityIdControl(SET_ID, &copy);
+
+    CHECK(PsIsSystemThread(PsGetCurrentThread()) == !Expected && IoIsSystemThread(PsGetCurrentThread()) == !Expected);
+    CHECK(status == (Expected ? 0 : (NTSTATUS)0xC00000BB));
+    CHECK(EtwActivityIdControl(GET_ID, &found) == status);
+    CHECK(!Expected || RtlCompareMemory(&found, &id, sizeof id) == sizeof id);
+    return 0;
+}
+
+static NTSTATUS Context(void)
+{
+    return IsContext(TRUE);
 }
 
 static UNICODE_STRING *GivenPath, OwnPath;
@@ -273,7 +301,7 @@ static NTSTATUS DeletedKeys(void)
 }
 
 static const STEP Steps[] = {ActivityIds, RegistryPath, SmallBuffers, LongStrings,  Hashes,     Utf8,
-                             Duplicates,  Callbacks,    Tables,       MapsAndTimes, DeletedKeys};
+                             Duplicates,  Callbacks,    Tables,       MapsAndTimes, DeletedKeys, Context};
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 {
@@ -294,6 +322,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     PDEVICE_OBJECT device;
 
+    CHECK(IsContext(FALSE) == 0);
     GivenPath = Path;
     CHECK(CALL(ANY, "RtlDuplicateUnicodeString", 1, Path, &OwnPath) == 0);
     CHECK(CreateDevice(Driver, L"\\Device\\CDocumented", Dispatch, &device) == 0);

@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use nt_host::{Builder, Error, Matrix, NtHost, Rule};
 
 /// The steps of `wdm_documented`, in order.
-const STEPS: [&str; 11] = [
+const STEPS: [&str; 12] = [
     "activity ids",
     "the registry path",
     "buffers that are too small",
@@ -20,6 +20,7 @@ const STEPS: [&str; 11] = [
     "generic tables",
     "bit maps and times",
     "deleted keys",
+    "the context of a dispatch routine",
 ];
 
 fn driver(bug: u32) -> Builder {

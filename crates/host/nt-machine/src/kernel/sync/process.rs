@@ -9,7 +9,7 @@ use crate::cpu::stack::Stack;
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
-use crate::kernel::{call_back, kernel, lock};
+use crate::kernel::{REQUEST_RULES, call_back, kernel, lock};
 use crate::layout::{CLIENT_ID, THREAD};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
@@ -74,8 +74,8 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(ANY)]
-    fn PsIsSystemThread(_thread: Ignored<GuestPtr<THREAD>>) -> bool {
-        true
+    fn PsIsSystemThread(thread: GuestPtr<Opaque>) -> bool {
+        is_system_thread(thread)
     }
 
     #[irql(ANY), fixed]
@@ -123,9 +123,9 @@ routines! { pub(super) ROUTINES;
         GuestPtr::NULL
     }
 
-    #[irql(DISPATCH), fixed]
-    fn IoIsSystemThread(_thread: Ignored<GuestPtr<THREAD>>) -> bool {
-        true
+    #[irql(DISPATCH)]
+    fn IoIsSystemThread(thread: GuestPtr<Opaque>) -> bool {
+        is_system_thread(thread)
     }
 
     #[irql(ANY), fixed]
@@ -348,6 +348,12 @@ impl Threads {
 /// Returns the number of processors of a group.
 fn processors(group: u16) -> u32 {
     if matches!(group, 0 | ALL_GROUPS) { PROCESSORS.count_ones() } else { 0 }
+}
+
+/// Returns whether a thread is a system thread: all but one that runs a dispatch routine for a program. Only the current thread
+/// can be asked about; others are the driver's own, as a rule.
+fn is_system_thread(wanted: GuestPtr<Opaque>) -> bool {
+    wanted != thread::object() || !(REQUEST_RULES.is_for_user)()
 }
 
 /// Returns the object of the system process.
