@@ -1,4 +1,6 @@
 //! Control devices: devices without hardware, which a driver creates itself.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::fmt;
 use core::marker::PhantomData;

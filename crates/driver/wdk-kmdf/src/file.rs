@@ -1,4 +1,6 @@
 //! Files: the handles that clients open on a device.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::marker::PhantomData;
 use core::ptr;

@@ -1,4 +1,6 @@
 //! Interrupts of a device, and the work that follows them.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::marker::PhantomData;
 use core::ptr;

@@ -24,6 +24,20 @@
 //! | a client's request | nothing: the value owns it | completing and giving away consume the value |
 //! | the value of a file, in [`Request::file`](crate::Request::file) | closing the file | a file exists as long as its requests |
 //!
+//! # Safe functions that free, and safe functions that use what may be free
+//!
+//! | function | object | what keeps it sound |
+//! |---|---|---|
+//! | `ControlDevice::delete` | the control device | it consumes the only value that deletes the device; callbacks that run are in the table above, and a `&T` from the value borrows it |
+//! | `ChildDevice::mark_missing`, `ChildList::remove`, `DeviceHandle::set_failed` | a device | the framework removes it later, in a thread of its own, as for every removal |
+//! | `RemoteTarget::close` | the file of a target | the target stays: requests that were sent come back first, later ones are refused |
+//! | `Request::complete`, `forward`, `send` and others | the request | they consume it; `input` and `output` borrow it |
+//! | dropping a `Memory`, `UnicodeString` or `RegistryKey` | the framework's object | the value owns it, and what it lends borrows the value. A target that has a `Memory` has a reference, and the request keeps the value until it is completed |
+//! | `OwnRequest::send` | its device | the reference is taken while the request cannot be deleted (`Child::locked`), so the device is not destroyed yet |
+//! | methods of `DeviceRef`, `PowerReference`, `IoTarget`, `WaitLock`, `PendingRequest` | their object, after its device is removed | the value has a reference, and the framework refuses what a deleted object cannot do |
+//! | `DeviceHandle` | its device | it cannot leave the callback or the borrow of the request that it comes from |
+//! | `Interrupt::locked` | the connection of the interrupt | not its lifetime: the caller must be in D0, see there. Nothing in Rust depends on the lock: the closure gets no data from it |
+//!
 //! A device that is not finished has no value: every callback looks whether there is one (`filled` in
 //! [`context`](crate::context)).
 //!

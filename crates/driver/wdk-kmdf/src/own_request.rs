@@ -1,6 +1,8 @@
 //! Requests that a driver makes itself and sends without waiting.
 //!
 //! While the target has a request, its buffers are in the request's context, where nothing but the completion routine gets them.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::ptr;
 use core::time::Duration;

@@ -1,4 +1,6 @@
 //! Queues: they deliver requests to a device, or keep them.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::marker::PhantomData;
 use core::ptr;

@@ -1,4 +1,6 @@
 //! Sending a client's request to an I/O target.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::mem::ManuallyDrop;
 use core::ptr;

@@ -1,4 +1,6 @@
 //! Timers of a device.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::ptr;
 use core::time::Duration;

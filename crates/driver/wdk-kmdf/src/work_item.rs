@@ -1,4 +1,6 @@
 //! Work that runs later at `PASSIVE_LEVEL`.
+//!
+//! Why the objects exist that the callbacks and methods use: [`lifetime`](crate::lifetime).
 
 use core::ptr;
 
