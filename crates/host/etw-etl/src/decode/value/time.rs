@@ -3,9 +3,10 @@
 use super::scalar::Scalar;
 use crate::time::{FileTime, weekday};
 
-/// Formats 100 ns units since 1601, which are in UTC by definition. A time that RFC 3339 cannot express stays a number.
+/// Formats 100 ns units since 1601, which are in UTC by definition. A time that RFC 3339 cannot express stays a number, and
+/// so does 0, which says that there is no time: the file of a session that was not stopped has no end.
 pub(super) fn filetime(time: i64) -> Scalar {
-    FileTime(time).to_rfc3339().map_or_else(|| Scalar::Integer(time.into()), Scalar::Word)
+    FileTime(time).to_rfc3339().filter(|_| time != 0).map_or_else(|| Scalar::Integer(time.into()), Scalar::Word)
 }
 
 /// Formats year, month, day of week, day, hour, minute, second and millisecond as RFC 3339 if no information is lost, that is if
