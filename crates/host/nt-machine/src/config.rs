@@ -173,7 +173,7 @@ impl fmt::Debug for BeforeEntry {
 }
 
 /// How long a client and the kernel wait if nothing else is configured.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Returns a time in units of 100 ns.
 fn units(time: Duration) -> u64 {

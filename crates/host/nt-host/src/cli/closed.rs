@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// The C library calls the functions of this section before `main`.
-// SAFETY: the section holds pointers to functions, which may have fewer parameters than the C library passes.
+/// The C library calls the functions of this section before `main`. They may have fewer parameters than it passes.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;

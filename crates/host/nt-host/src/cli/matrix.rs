@@ -76,8 +76,7 @@ pub(super) fn matrix(options: &MatrixOptions) -> u8 {
             match error {
                 Error::NotLoaded(..) | Error::DriverEntry(..) => FAILED,
                 Error::Stopped(report) if report.blames_driver() => FINDINGS,
-                Error::Stopped(_) => INCOMPLETE,
-                Error::Process(_) | Error::Host(_) | Error::Status(_) => INCOMPLETE,
+                Error::Stopped(_) | Error::Process(_) | Error::Host(_) | Error::Status(_) => INCOMPLETE,
                 _ => USAGE,
             }
         }
