@@ -123,7 +123,7 @@ impl Volume {
     fn add(&mut self, path: &str, data: Option<&Vec<u8>>) {
         for (end, _) in path.match_indices('\\').skip(1) {
             let dir = &path[..end];
-            if !self.nodes.contains_key(&folded(&dir)) {
+            if !self.nodes.contains_key(&folded(dir)) {
                 self.put(dir, None);
             }
         }

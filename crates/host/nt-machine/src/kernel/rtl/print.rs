@@ -107,7 +107,7 @@ fn number(rest: &mut Rest<impl Iterator<Item = char>>, arguments: &mut Arguments
     let mut number = None;
     while let Some(digit) = rest.peek().and_then(|c| c.to_digit(10)) {
         rest.next();
-        number = Some((number.unwrap_or(0_isize) * 10 + digit as isize).min(MOST));
+        number = Some((number.unwrap_or(0_isize) * 10 + (digit as usize).cast_signed()).min(MOST));
     }
     Ok(number)
 }
@@ -158,7 +158,11 @@ fn convert(out: &mut Vec<u16>, kind: char, spec: &Spec, wide: bool, arguments: &
         'u' => integer(out, spec, "", &unsigned(arguments.take()?, spec.size).to_string()),
         'x' | 'X' => {
             let value = unsigned(arguments.take()?, spec.size);
-            let prefix = if spec.alternate && value != 0 { ["0x", "0X"][usize::from(kind == 'X')] } else { "" };
+            let prefix = match kind {
+                _ if !spec.alternate || value == 0 => "",
+                'X' => "0X",
+                _ => "0x",
+            };
             let digits = if kind == 'X' { format!("{value:X}") } else { format!("{value:x}") };
             integer(out, spec, prefix, &digits);
         }

@@ -389,8 +389,8 @@ fn integer(units: &[u16], base: u32) -> Result<u32, NtStatus> {
         None => (text.strip_prefix('+').unwrap_or(text), false),
     };
     let prefixed = [("0b", 2), ("0o", 8), ("0x", 16)].into_iter().filter(|_| base == 0);
-    let prefixed = prefixed.filter_map(|(prefix, radix)| Some((text.strip_prefix(prefix)?, radix)));
-    let (digits, radix) = prefixed.last().unwrap_or((text, if base == 0 { 10 } else { base }));
+    let mut prefixed = prefixed.filter_map(|(prefix, radix)| Some((text.strip_prefix(prefix)?, radix)));
+    let (digits, radix) = prefixed.next_back().unwrap_or((text, if base == 0 { 10 } else { base }));
     let digits = digits.chars().map_while(|c| c.to_digit(radix));
     let number = digits.fold(0_u32, |number, digit| number.wrapping_mul(radix).wrapping_add(digit));
     Ok(if is_negative { number.wrapping_neg() } else { number })
