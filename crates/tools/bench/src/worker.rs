@@ -8,10 +8,12 @@ mod engine;
 mod kernel;
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use serde_json::Value;
 
 use crate::part::{run_devices, run_fuzz, run_requests, run_threads};
+use crate::step::program::mark;
 
 /// Runs a worker.
 ///
@@ -27,6 +29,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         }
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
+        ["clock", reads] => Ok(clock(number(reads)?)),
         ["calls", thousands, image] => calls::calls(number(thousands)?, &PathBuf::from(image)),
         ["echo", step, image] => echo::echo(step, &PathBuf::from(image)),
         ["devices", count, image] => run_devices(number(count)?, &PathBuf::from(image)),
@@ -40,6 +43,16 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["visit", file] => decode::visit(&PathBuf::from(file)),
         _ => Err(format!("unknown worker command: {}", words.join(" "))),
     }
+}
+
+/// Reads the clock this often between two marks.
+fn clock(reads: u64) -> Value {
+    mark();
+    for _ in 0..reads {
+        std::hint::black_box(Instant::now());
+    }
+    mark();
+    Value::Null
 }
 
 fn number(word: &str) -> Result<u64, String> {

@@ -13,7 +13,7 @@ const TEXT: &str = "\
 E2 events are written in a tight loop to a session that writes a file. Each side has 128 buffers of 256 KiB for each processor. An event \
 for which no buffer becomes free is lost and counted. *Recorded per second* is the number of events in the file per second of writing. LTTng-UST \
 writes the same three fields without a context: its records have a time stamp, but no process, thread, provider or schema, which an \
-ETW record has. The two sides run in turns. Instructions are those of the writing thread, counted by single steps; a system call counts as one.";
+ETW record has. The two sides run in turns. Instructions are those of the writing thread, counted by single steps; a system call counts as one, and so does reading the clock.";
 /// Runs of each side, in turns. A quick run has as many, because single pairs differ by a factor of two.
 const PAIRS: usize = 7;
 /// Events of each thread in a run. With fewer, all records of LTTng-UST, which are smaller, fit into its buffers, so its writers
@@ -108,7 +108,7 @@ fn instructions(what: &str, limit: f64, measured: f64) -> Goal {
         limit,
         bound: Bound::AtMost,
         measured: Some(measured.round()),
-        // The count includes reading the system's clock, which differs between systems.
+        // The count includes functions of the system's C library, which differ between systems.
         everywhere: false,
         why: String::new(),
         note: String::from("single steps"),

@@ -1,6 +1,8 @@
 //! Counts the instructions of a program between two marks.
 
+use std::fs;
 use std::io::{self, BufRead as _, BufReader};
+use std::mem::offset_of;
 use std::ops::Range;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child as Process, ChildStdout, Command, Stdio};
@@ -40,7 +42,8 @@ pub struct Counted {
 }
 
 /// Runs a program and counts the instructions of its first thread between the two marks that it raises, including those
-/// of the marks themselves. Other threads run freely and are not counted. A system call counts as one instruction.
+/// of the marks themselves. Other threads run freely and are not counted. A system call counts as one instruction, and so does a
+/// call of a function that the kernel maps into the program, such as the one that reads the clock: see [`leave`].
 ///
 /// # Errors
 ///
@@ -98,7 +101,7 @@ fn count(
     let mut request = libc::PTRACE_CONT;
     let mut signal = 0;
     let (mut counted, mut last) = (Counted::default(), 0);
-    let (mut range, mut inside) = (Some(range), 0..0);
+    let (mut range, mut inside, mut vdso) = (Some(range), 0..0, 0..0);
     // The first stop is at the start of the program.
     wait(id)?;
     loop {
@@ -110,15 +113,19 @@ fn count(
                 request = libc::PTRACE_SINGLESTEP;
                 if let Some(range) = range.take() {
                     inside = range(process)?;
+                    vdso = mapped_by_kernel(id)?;
                 }
                 last = instruction_pointer(id)?;
             }
             libc::SIGTRAP => {
-                let at = instruction_pointer(id)?;
+                let mut at = instruction_pointer(id)?;
                 // A repeated string instruction stops after each iteration at the same address.
                 if at != last && inside.contains(&last) {
                     counted.instructions += 1;
                     counted.exits += u64::from(!inside.contains(&at));
+                }
+                if vdso.contains(&at) {
+                    at = leave(id)?;
                 }
                 last = at;
             }
@@ -136,10 +143,62 @@ fn resume(id: i32, request: libc::c_uint, signal: i32) -> Result<(), String> {
 }
 
 fn instruction_pointer(id: i32) -> Result<u64, String> {
-    let place = ptr::without_provenance_mut::<c_void>(8 * libc::RIP as usize);
-    // SAFETY: the request reads a register of our own child, which is stopped.
-    let value = unsafe { libc::ptrace(libc::PTRACE_PEEKUSER, id, place, ptr::null_mut::<c_void>()) };
+    register(id, libc::RIP)
+}
+
+fn register(id: i32, number: libc::c_int) -> Result<u64, String> {
+    peek(id, libc::PTRACE_PEEKUSER, 8 * u64::from(number.unsigned_abs()))
+}
+
+/// Reads a word of memory or of the registers.
+fn peek(id: i32, request: libc::c_uint, place: u64) -> Result<u64, String> {
+    let place = ptr::without_provenance_mut::<c_void>(usize::try_from(place).unwrap_or_default());
+    // SAFETY: the request reads from our own child, which is stopped.
+    let value = unsafe { libc::ptrace(request, id, place, ptr::null_mut::<c_void>()) };
     if value == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(value.cast_unsigned()) }
+}
+
+/// Sets a debug register.
+fn set_debug_register(id: i32, number: usize, value: u64) -> Result<(), String> {
+    let place = offset_of!(libc::user, u_debugreg) + 8 * number;
+    let value = ptr::without_provenance_mut::<c_void>(usize::try_from(value).unwrap_or_default());
+    // SAFETY: the request writes to a register of our own child, which is stopped.
+    let result =
+        unsafe { libc::ptrace(libc::PTRACE_POKEUSER, id, ptr::without_provenance_mut::<c_void>(place), value) };
+    if result == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(()) }
+}
+
+/// Returns the addresses of the functions that the kernel maps into a program, the vDSO. Empty if there are none.
+fn mapped_by_kernel(id: i32) -> Result<Range<u64>, String> {
+    let maps = fs::read_to_string(format!("/proc/{id}/maps")).map_err(|error| format!("/proc/{id}/maps: {error}"))?;
+    let range = maps.lines().find(|line| line.ends_with("[vdso]")).and_then(|line| {
+        let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+        Some(u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?)
+    });
+    Ok(range.unwrap_or_default())
+}
+
+/// Runs a function of the vDSO to its end, and returns the address of its caller. The thread is at its first instruction.
+///
+/// The function that reads the clock begins again if the kernel updates the time meanwhile. In single steps it takes so long that it
+/// does that again and again, depending on the load of the machine. A debug register stops only this thread; a breakpoint
+/// instruction would stop all of them.
+fn leave(id: i32) -> Result<u64, String> {
+    /// Enables the breakpoint of the first debug register, on execution.
+    const EXECUTION_OF_FIRST: u64 = 1;
+    let caller = peek(id, libc::PTRACE_PEEKDATA, register(id, libc::RSP)?)?;
+    set_debug_register(id, 0, caller)?;
+    set_debug_register(id, 7, EXECUTION_OF_FIRST)?;
+    let mut signal = 0;
+    loop {
+        resume(id, libc::PTRACE_CONT, signal)?;
+        signal = match wait(id)? {
+            libc::SIGTRAP if instruction_pointer(id)? == caller => break,
+            other => other,
+        };
+    }
+    set_debug_register(id, 7, 0)?;
+    Ok(caller)
 }
 
 /// Waits until the first thread stops. Returns the signal.

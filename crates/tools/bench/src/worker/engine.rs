@@ -111,11 +111,27 @@ pub(super) fn stepped(events: u64, others: u64, file: &Path) -> Result<Value, St
     let writer = Writer::new(file, Overflow::Lose)?;
     let others: Result<Vec<Session>, String> = (0..others).map(|number| writer.uninterested(number)).collect();
     let _others = others?;
+    stay()?;
     writer.write(1);
     mark();
     writer.write(events);
     mark();
     writer.finish(file)
+}
+
+/// Keeps this thread on its processor: the first event on another one takes a buffer, which is counted.
+fn stay() -> Result<(), String> {
+    let failed = || format!("cannot stay on a processor: {}", std::io::Error::last_os_error());
+    // SAFETY: the function has no arguments.
+    let processor = unsafe { libc::sched_getcpu() };
+    let processor = usize::try_from(processor).map_err(|_| failed())?;
+    // SAFETY: all bytes are zero, which is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the function does nothing if the set has no room for the number.
+    unsafe { libc::CPU_SET(processor, &mut set) };
+    // SAFETY: the set is valid and has this size.
+    let result = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
+    if result == 0 { Ok(()) } else { Err(failed()) }
 }
 
 /// Creates a file of about this many bytes.
