@@ -94,12 +94,13 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let (mut selected, mut read, mut last) = (0_u64, 0_u64, FileTime(0));
     while let Some((event, decoder)) = traces.next() {
         read += 1;
+        let is_possible = selection.may_take(&event);
         let is_taken = match Use::new(&event) {
             Use::FileHeader => false,
             Use::Description => true,
             Use::Stack(stamp) => selection.has_time(clock.time(stamp)),
             Use::Event => {
-                let is_selected = selection.may_take(&event) && selection.takes_lazily(&event, decoder);
+                let is_selected = is_possible && selection.takes_lazily(&event, decoder);
                 selected += u64::from(is_selected);
                 is_selected
             }

@@ -3,8 +3,10 @@
 mod expression;
 mod value;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use command_line::note;
 use etw_etl::decode::{Field, Node};
 use etw_etl::{Decoded, Decoder, EventRef, FileTime, escaped};
 use etw_types::{Guid, Level};
@@ -29,6 +31,9 @@ pub(crate) struct Selection {
     from: Option<Moment>,
     to: Option<Moment>,
     range: (FileTime, FileTime),
+    /// The start of the trace, and the time of its last event so far.
+    origin: FileTime,
+    last: Cell<FileTime>,
 }
 
 /// The names that a trace has, to suggest one for a name that is mistyped.
@@ -59,6 +64,8 @@ impl Selection {
             from: selected.from,
             to: selected.to,
             range: (FileTime(i64::MIN), FileTime(i64::MAX)),
+            origin: FileTime(i64::MIN),
+            last: Cell::new(FileTime(i64::MIN)),
         }
     }
 
@@ -78,9 +85,24 @@ impl Selection {
         providers.chain(events).collect()
     }
 
-    /// Fails if `--where` names something that no event has, or compares a text as if it were a number. Call this after all events
+    /// A note if the selected time begins after the last event.
+    fn beyond_the_end(&self) -> Option<String> {
+        let last = self.last.get();
+        let is_beyond = self.from.is_some() && last >= self.origin && last < self.range.0;
+        let ticks = u64::try_from(last.0.saturating_sub(self.origin.0)).unwrap_or_default();
+        let seconds = ticks / 10_000_000;
+        let millis = ticks / 10_000 % 1000;
+        is_beyond.then(|| {
+            format!("nothing is selected: --from is after the last event, at +{seconds}.{millis:03}s ({last})")
+        })
+    }
+
+    /// Notes a selected time after the end of the trace. Fails if `--where` names something that no event has, or compares a text as if it were a number. Call this after all events
     /// have been read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        if let Some(text) = self.beyond_the_end() {
+            note(&text);
+        }
         let mut missing = None;
         for condition in &self.conditions {
             condition.visit(&mut |comparison| {
@@ -111,6 +133,7 @@ impl Selection {
 
     /// Sets the start of the trace, for times that are relative to it.
     pub(crate) fn start(mut self, origin: FileTime) -> Self {
+        self.origin = origin;
         let (from, to) = self.range;
         self.range = (
             self.from.map_or(from, |moment| moment.in_trace(origin)),
@@ -141,6 +164,7 @@ impl Selection {
     pub(crate) fn may_take(&self, event: &EventRef<'_>) -> bool {
         let is_at_level = self.level.is_none_or(|level| event.header.descriptor.level <= level);
         let time = event.header.time;
+        self.last.set(self.last.get().max(time));
         let is_in_range = self.range.0 <= time && time < self.range.1;
         // With providers or conditions, events of every level are decoded: otherwise `notes` would report names that only
         // events of other levels have.

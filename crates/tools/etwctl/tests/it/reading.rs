@@ -82,6 +82,15 @@ fn a_range_of_time_is_relative_to_the_trace_or_absolute() {
     ] {
         assert_eq!(decode(&[&[file], range].concat()).0, expected, "{range:?}");
     }
+    let part = scratch("range-part.etl");
+    for command in ["decode", "stacks", "flame", &format!("trim --output {}", part.display())] {
+        let beyond = common::etwctl(&format!("{command} {file} --from +1h"));
+        let expected = "nothing is selected: --from is after the last event, at +2.500s (2024-05-06T07:08:11.5000000Z)";
+        assert!(beyond.err.contains(expected), "{command}: {}", beyond.err);
+        let within = common::etwctl(&format!("{command} {file} --from +1s"));
+        assert!(!within.err.contains("nothing is selected"), "{command}: {}", within.err);
+    }
+    fs::remove_file(part).unwrap();
     let bad = common::etwctl(&format!("decode {file} --from 2s"));
     assert_eq!(bad.code, 2);
     assert!(bad.err.contains("invalid value '2s' for '--from <MOMENT>'") && bad.err.contains("+2s"), "{}", bad.err);
