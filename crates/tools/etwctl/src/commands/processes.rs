@@ -32,7 +32,7 @@ fn row(process: &Process, clock: &Clock, services: &[&str]) -> Vec<Json> {
         process.session.into(),
         time(process.start),
         time(process.end),
-        services.join(" ").into(),
+        Json::from((!services.is_empty()).then(|| services.join(" "))),
         process.command_line.as_deref().into(),
     ]
 }

@@ -248,6 +248,7 @@ fn processes_are_listed_and_events_selected_by_their_names() {
         (&all[0]["parent"], &all[0]["session"], &all[0]["command_line"]),
         (&json!(4), &json!(1), &json!("a -x"))
     );
+    assert_eq!(all[0]["services"], Value::Null, "the trace does not say it");
     let count = |line: &str| {
         let run = etwctl(&format!("decode {} --json {line}", path.display()));
         assert_eq!(run.code, 0, "{line}: {}", run.err);
