@@ -4,6 +4,7 @@
 //! path, unmodified. Cargo would derive its settings from the target and from features; here they are set directly:
 //! `windows`, `etw`, `kernel_mode`, `macros`. The setting `proc_macro` omits its `Guid::new`, which needs a Windows
 //! library.
+#![allow(clippy::disallowed_methods, reason = "a build script writes to the folder that Cargo gives it")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

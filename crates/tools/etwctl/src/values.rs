@@ -114,16 +114,16 @@ pub(crate) fn level(text: &str) -> Result<Level, String> {
         "warning" | "warn" => Level::Warning,
         "informational" | "information" | "info" => Level::Informational,
         "verbose" => Level::Verbose,
-        other => match number(other).map(u8::try_from) {
-            Ok(Ok(level)) => Level::from_int(level),
-            _ => {
+        other => {
+            let Ok(Ok(level)) = number(other).map(u8::try_from) else {
                 let hint = hint(text, LEVELS.iter().copied());
                 return Err(format!(
                     "'{text}' is not a level: expected {} or a number up to 255{hint}",
                     LEVELS.join(", ")
                 ));
-            }
-        },
+            };
+            Level::from_int(level)
+        }
     })
 }
 
@@ -147,18 +147,16 @@ pub(crate) fn opcode(text: &str) -> Result<Opcode, String> {
     if let Some((_, opcode)) = OPCODES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
         return Ok(*opcode);
     }
-    match number(text).map(u8::try_from) {
-        Ok(Ok(opcode)) => Ok(Opcode::from_int(opcode)),
-        _ => {
-            let names: Vec<&str> = OPCODES.iter().map(|(name, _)| *name).collect();
-            let hint = hint(text, names.iter().copied());
-            Err(format!(
-                "'{text}' is not an opcode: expected {} or a number up to 255{hint}; opcodes of a provider are part of the names of \
-                 its events",
-                names.join(", ")
-            ))
-        }
+    if let Ok(Ok(opcode)) = number(text).map(u8::try_from) {
+        return Ok(Opcode::from_int(opcode));
     }
+    let names: Vec<&str> = OPCODES.iter().map(|(name, _)| *name).collect();
+    let hint = hint(text, names.iter().copied());
+    Err(format!(
+        "'{text}' is not an opcode: expected {} or a number up to 255{hint}; opcodes of a provider are part of the names of its \
+         events",
+        names.join(", ")
+    ))
 }
 
 /// Parses a bit by its name in a table, or a number.
