@@ -43,7 +43,7 @@ pub struct Counted {
 
 /// Runs a program and counts the instructions of its first thread between the two marks that it raises, including those
 /// of the marks themselves. Other threads run freely and are not counted. A system call counts as one instruction, and so does a
-/// call of a function that the kernel maps into the program, such as the one that reads the clock: see [`leave`].
+/// call of a function that the kernel maps into the program, such as the one that reads the clock, which repeats itself in single steps.
 ///
 /// # Errors
 ///
