@@ -93,6 +93,7 @@ impl Default for ReaderOptions {
 /// // What a decoder needs: schemas and images that the trace itself has.
 /// let (schemas, images) = (reader.schemas(), reader.images());
 /// assert!(images.is_empty() && reader.names().is_empty() && reader.methods().is_empty());
+/// assert_eq!(reader.threads().process(8, 1_000), None, "no event names a thread");
 /// assert!(reader.refresh()?.is_none(), "a file that does not grow has nothing new");
 /// let decoder = etw_etl::Decoder::from_reader(&reader, [schemas as _]);
 /// # drop(decoder);
@@ -109,6 +110,7 @@ impl Default for ReaderOptions {
 /// reader.by_ref().for_each(drop);
 /// let [Loss { reason, .. }] = &reader.report().losses[..] else { return Err("no loss".into()) };
 /// assert_eq!(*reason, LossReason::Truncated);
+/// assert!(reader.report().damage().is_some_and(|damage| damage.contains("could not be read")));
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
