@@ -1,6 +1,4 @@
 //! The number of instructions of a program is the same on a busy machine and on an idle one.
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#![cfg(test)]
 
 use std::process::Command;
 
