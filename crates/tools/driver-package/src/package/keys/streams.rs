@@ -10,8 +10,8 @@ use miniz_oxide::inflate::core::inflate_flags::{
 };
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
-use super::views::SHORTEST;
-
+/// The shortest text that can contain a key.
+pub(super) const SHORTEST: usize = 60;
 /// The most bytes that are unpacked from one stream, and the most streams of one kind in one view.
 const LIMIT: usize = 1 << 24;
 const STREAMS: usize = 64;

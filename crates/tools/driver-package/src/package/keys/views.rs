@@ -1,12 +1,10 @@
 //! What a file encodes: the bytes themselves, text without the zeros of UTF-16, decoded base64 and hexadecimal digits,
 //! and unpacked streams. Each view is searched for the others in turn, to a limit.
 
-use super::streams::unpacked;
+use super::streams::{SHORTEST, unpacked};
 
 /// How often a view is searched for further ones.
 const DEPTH: usize = 3;
-/// The shortest encoded text that can contain a key.
-pub(super) const SHORTEST: usize = 60;
 
 /// Looks for something in a view, and returns what it found.
 type Check<'a> = dyn FnMut(&[u8]) -> Option<&'static str> + 'a;
