@@ -161,6 +161,7 @@ fn the_machines_only_statics_are_references_to_its_parts() {
         ": Cell<",
         ": std::cell::Cell<",
         ": RefCell<",
+        "static PHASE:",
         ": LazyLock<",
         "static __st",
         "static MACHINE:",

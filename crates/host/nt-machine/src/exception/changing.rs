@@ -7,11 +7,11 @@
 //! not depend on which of them comes first.
 
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::interrupted::Context;
 use crate::memory::{GuestPtr, PAGE, Protection, protect};
-use crate::part::lock_from_handler;
+use crate::part::{Part, lock_from_handler};
 
 /// The maximum number of bytes that an instruction reads at once, except for wide vector instructions.
 const WIDEST: u64 = 16;
@@ -48,7 +48,26 @@ struct Step {
     reads: bool,
 }
 
-static BUFFERS: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
+/// The buffers that change.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers(Mutex<Vec<Buffer>>);
+
+static BUFFERS: Part<Buffers> = Part::new();
+
+/// Sets the place for the buffers. Later calls have no effect.
+pub(crate) fn attach(buffers: &'static Buffers) {
+    BUFFERS.attach(buffers);
+}
+
+/// Returns the buffers, if a machine was started.
+fn buffers() -> Option<MutexGuard<'static, Vec<Buffer>>> {
+    Some(BUFFERS.find()?.0.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Returns the buffers for the handler of a fault.
+fn buffers_from_handler() -> Option<MutexGuard<'static, Vec<Buffer>>> {
+    lock_from_handler(&BUFFERS.find()?.0)
+}
 
 thread_local! {
     /// The offset and the later value of the bytes that change in the next buffer.
@@ -67,19 +86,22 @@ pub(crate) fn watch(buffer: GuestPtr<u8>, length: u64) {
     let start = buffer.address() / PAGE * PAGE;
     let size = buffer.at(length).address().next_multiple_of(PAGE) - start;
     let buffer = Buffer { start, size, at: buffer.at(offset.into()).address(), value, is_changed: false };
-    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
-    buffer.protect();
+    if let Some(mut buffers) = buffers() {
+        buffers.push(buffer);
+        buffer.protect();
+    }
 }
 
 /// Returns whether an address is in a buffer whose bytes will change, so that it exists but cannot be read without a fault.
 pub(crate) fn is_watched(address: u64) -> bool {
-    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|buffer| buffer.contains(address))
+    buffers().is_some_and(|buffers| buffers.iter().any(|buffer| buffer.contains(address)))
 }
 
 /// Called before the memory of an allocation is freed: an access to it is a mistake of the driver from now on. Other
 /// allocations can be in the same pages.
 pub(crate) fn freed(start: u64, size: u64) {
-    BUFFERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|buffer| {
+    let Some(mut buffers) = buffers() else { return };
+    buffers.retain(|buffer| {
         let is_over = start <= buffer.at && buffer.at < start + size;
         if is_over {
             protect(buffer.start, buffer.size, Protection::ReadWrite);
@@ -90,7 +112,7 @@ pub(crate) fn freed(start: u64, size: u64) {
 
 /// Lets an instruction access the buffer, after a page fault at an address. Returns whether the fault was such an access.
 pub(super) fn begin(address: u64, writes: bool, context: &mut Context<'_>) -> bool {
-    let Some(buffers) = lock_from_handler(&BUFFERS) else { return false };
+    let Some(buffers) = buffers_from_handler() else { return false };
     let Some(buffer) = buffers.iter().find(|buffer| buffer.contains(address)) else { return false };
     // If another thread has just read the bytes, the instruction works now.
     if !buffer.is_changed {
@@ -106,7 +128,7 @@ pub(super) fn begin(address: u64, writes: bool, context: &mut Context<'_>) -> bo
 pub(super) fn end(context: &mut Context<'_>) -> bool {
     let Some(Step { start, reads }) = STEP.take() else { return false };
     context.step(false);
-    let Some(mut buffers) = lock_from_handler(&BUFFERS) else { return true };
+    let Some(mut buffers) = buffers_from_handler() else { return true };
     // The buffer may have been freed meanwhile.
     let Some(buffer) = buffers.iter_mut().find(|buffer| buffer.start == start) else { return true };
     if reads && !buffer.is_changed {

@@ -1,6 +1,7 @@
 //! Describes the mistakes that end in a fault.
 
-use super::fault::{PAGE_FAULT, Trap, code_at};
+use super::code::code_at;
+use super::fault::{PAGE_FAULT, Trap};
 use super::site::FaultSite;
 use super::{explain_address, is_code};
 use crate::cpu::decode::{Instruction, decode};

@@ -6,6 +6,7 @@ use std::ptr;
 
 use etw_types::NtStatus;
 
+use super::code::code_at;
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
@@ -18,7 +19,7 @@ use crate::cpu::handler::Restored;
 use crate::cpu::switch;
 use crate::cpu::thread::{self, Site};
 use crate::image;
-use crate::memory::{Access, Fault, GuestPtr, PAGE, recover};
+use crate::memory::{Access, Fault, recover};
 use crate::routine::DISPATCH;
 use crate::verify::{self, At, Rule};
 use pe_image::unwind::Registers;
@@ -372,13 +373,6 @@ fn imitate(context: &mut Context<'_>) -> bool {
         }
         _ => false,
     }
-}
-
-/// Returns the bytes of an instruction; fewer at the end of a page.
-pub(super) fn code_at(address: u64) -> Vec<u8> {
-    let readable =
-        if image::is_loaded(address) { image::readable_from(address) } else { PAGE - address % PAGE }.min(15);
-    GuestPtr::new(address).array(readable).read().unwrap_or_default()
 }
 
 /// Whether the instruction at the address where a thread runs is a jump to itself, as in an empty endless loop. Uses no data of the

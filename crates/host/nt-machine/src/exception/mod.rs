@@ -11,6 +11,7 @@
 
 mod area;
 pub(crate) mod changing;
+mod code;
 mod dispatch;
 mod explain;
 pub(crate) mod fault;
@@ -65,9 +66,10 @@ static HOOKS: Part<Hooks> = Part::new();
 /// Handles a fault that nothing else handles.
 const STOP: Unhandled = Unhandled(|fault| fault::raise(fault, false));
 
-/// Sets the functions of the kernel. Later calls have no effect.
-pub(crate) fn attach(hooks: &'static Hooks) {
+/// Sets the functions of the kernel, and the place for buffers that change. Later calls have no effect.
+pub(crate) fn attach(hooks: &'static Hooks, buffers: &'static changing::Buffers) {
     HOOKS.attach(hooks);
+    changing::attach(buffers);
     crate::memory::on_unhandled(&STOP);
 }
 

@@ -4,21 +4,24 @@ use std::cell::Cell;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
 
-use super::fault::code_at;
+use super::code::code_at;
 
 /// The model-specific registers with which the kernel enters itself and finds its data, with their names in the processor's
 /// manual. The kernel checks them, and stops the machine if a driver has changed one (bug check 0x109).
 const OWNED: [(u32, &str); 9] = [
     (0x174, "IA32_SYSENTER_CS"),
     (0x176, "IA32_SYSENTER_EIP"),
-    (0xC000_0080, "IA32_EFER"),
-    (0xC000_0081, "IA32_STAR"),
-    (0xC000_0082, "IA32_LSTAR"),
-    (0xC000_0083, "IA32_CSTAR"),
-    (0xC000_0100, "IA32_FS_BASE"),
-    (0xC000_0101, "IA32_GS_BASE"),
-    (0xC000_0102, "IA32_KERNEL_GS_BASE"),
+    (EXTENDED + 0x80, "IA32_EFER"),
+    (EXTENDED + 0x81, "IA32_STAR"),
+    (EXTENDED + 0x82, "IA32_LSTAR"),
+    (EXTENDED + 0x83, "IA32_CSTAR"),
+    (EXTENDED + 0x100, "IA32_FS_BASE"),
+    (EXTENDED + 0x101, "IA32_GS_BASE"),
+    (EXTENDED + 0x102, "IA32_KERNEL_GS_BASE"),
 ];
+
+/// The first number of the registers that came with 64-bit processors.
+const EXTENDED: u32 = 0xC000_0000;
 
 /// The maximum number of instructions after `cli` that are searched for `popfq`.
 const NEAR: usize = 256;
@@ -64,12 +67,12 @@ fn restores_flags(rip: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::owned_register;
+    use super::{EXTENDED, owned_register};
 
     #[test]
     fn registers_of_the_kernel_have_names_and_others_may_be_written() {
-        assert_eq!(owned_register(0xC000_0101), Some("IA32_GS_BASE"));
-        assert_eq!(owned_register(0xC000_0082), Some("IA32_LSTAR"));
+        assert_eq!(owned_register(EXTENDED + 0x101), Some("IA32_GS_BASE"));
+        assert_eq!(owned_register(EXTENDED + 0x82), Some("IA32_LSTAR"));
         // IA32_PERF_CTL, which drivers of vendors write.
         assert_eq!(owned_register(0x199), None);
     }

@@ -80,6 +80,8 @@ pub(crate) struct Kernel {
     pub(crate) plug_play: Mutex<Vec<io::plug_play::Registered>>,
     pub(crate) io: Mutex<io::request::Io>,
     pub(crate) answers: io::below::Answers,
+    /// The buffers of clients that change while the driver uses them.
+    changing: exception::changing::Buffers,
     pub(crate) client_memory: Mutex<client_memory::ClientMemory>,
     pub(crate) tables: Mutex<rtl::table::Tables>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
@@ -143,7 +145,7 @@ pub(crate) fn attach(kernel: &'static Kernel) {
     if KERNEL.attach(kernel) {
         // The timestamps of events use the same clock as the driver.
         kernel.engine.set_clock(|| kernel.scheduler.now());
-        exception::attach(&HOOKS);
+        exception::attach(&HOOKS, &kernel.changing);
     }
 }
 
@@ -177,6 +179,7 @@ impl Kernel {
             plug_play: Mutex::default(),
             io: Mutex::default(),
             answers: io::below::Answers::default(),
+            changing: exception::changing::Buffers::default(),
             client_memory: Mutex::default(),
             tables: Mutex::default(),
             interfaces: Mutex::default(),

@@ -20,18 +20,6 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
-/// Called when the driver deletes an object. Returns whether it is a control device that clients have open: as in Microsoft's
-/// `FxDevice::DeleteObject` (`shared/core/fxdevice.cpp`), it can no longer be opened, and is deleted when the last of them has closed
-/// it.
-pub(super) fn stays_open(handle: Handle) -> bool {
-    with(|framework| {
-        let device: Option<&mut Device> = framework.get_mut(handle);
-        let Some(device) = device.filter(|device| device.init.control) else { return false };
-        device.goes_when_closed |= device.opened > 0;
-        device.goes_when_closed
-    })
-}
-
 /// Deletes a control device that the driver has deleted while clients had it open.
 pub(super) fn closed(handle: Handle) {
     let is_over = with(|framework| {

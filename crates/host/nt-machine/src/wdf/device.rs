@@ -396,3 +396,15 @@ pub(super) fn nearest(handle: Handle) -> Option<Handle> {
     }
     None
 }
+
+/// Called when the driver deletes an object. Returns whether it is a control device that clients have open: as in Microsoft's
+/// `FxDevice::DeleteObject` (`shared/core/fxdevice.cpp`), it can no longer be opened, and is deleted when the last of them has closed
+/// it.
+pub(super) fn stays_open(handle: Handle) -> bool {
+    with(|framework| {
+        let device: Option<&mut Device> = framework.get_mut(handle);
+        let Some(device) = device.filter(|device| device.init.control) else { return false };
+        device.goes_when_closed |= device.opened > 0;
+        device.goes_when_closed
+    })
+}

@@ -12,7 +12,7 @@ use super::kind::{Farewell, Kind, Object};
 use super::object::{change, change_if_exists, create, created, lookup};
 use super::request::Request;
 use super::state::{Framework, with};
-use super::{Handle, control, queue};
+use super::{Handle, device, queue};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel, submit};
 use crate::layout::{GUID, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
@@ -77,7 +77,7 @@ functions! { pub(super) FUNCTIONS;
     fn WdfObjectDelete(object: Handle) {
         if let Some(kind) = deleted_by_framework(object) {
             verify::find(Rule::FrameworkMisuse, format_args!("deletes an object that only the framework deletes: {kind}"));
-        } else if !control::stays_open(object) {
+        } else if !device::stays_open(object) {
             delete(object);
         }
     }

@@ -495,6 +495,7 @@ mod tests {
         let mut pool = Pool::new(None);
         let mut buffer = || pool.try_new_buffer(16).expect("memory");
         let (first, second) = (buffer(), buffer());
+        changing::attach(Box::leak(Box::default()));
         changing::request(0, 1);
         changing::watch(first, 16);
         assert!(changing::is_watched(first.address()));
