@@ -3,6 +3,7 @@
 //! On Windows it controls the sessions of the system; elsewhere those of an engine in its own process. Traces can be decoded
 //! everywhere. The rules of ETW are not here but in `etw-session` and `etw-etl`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod cli;
 mod commands;

@@ -1,8 +1,7 @@
 //! Arguments of commands on sessions that Windows starts at boot.
 
-use std::path::PathBuf;
-
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
+use command_line::OutputPath;
 
 use super::session::{Requested, SessionOptions};
 use crate::values::Provider;
@@ -21,8 +20,8 @@ pub(crate) enum Autologger {
 #[derive(Debug, Args)]
 pub(crate) struct Registry {
     /// Write a file for `reg import` instead of changing the registry of this machine
-    #[arg(long, value_name = "FILE")]
-    pub(crate) reg: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) reg: Option<OutputPath>,
 }
 
 /// `autologger add`.

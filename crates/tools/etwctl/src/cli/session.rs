@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use command_line::Words;
+use clap::{Args, ValueEnum, ValueHint};
 use command_line::units::duration;
+use command_line::{OutputPath, Words};
 use etw_session::ClockType;
 use etw_session::info::{self, Facts};
 use etw_types::{Guid, Level};
@@ -115,8 +115,8 @@ pub(crate) struct SessionOptions {
     /// The session's name
     pub(crate) session: String,
     /// Write events to this .etl file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) etl: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) etl: Option<OutputPath>,
     /// Deliver events to consumers in real time
     #[arg(long)]
     pub(crate) real_time: bool,
@@ -153,8 +153,8 @@ pub(crate) struct Update {
     /// The session's name
     pub(crate) session: String,
     /// Continue in this .etl file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) etl: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) etl: Option<OutputPath>,
     /// Write out buffers at this interval, also if they are not full, for example 500ms or 2s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) flush: Option<Duration>,
@@ -347,8 +347,8 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) live: bool,
     /// Write events to this .etl file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) etl: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) etl: Option<OutputPath>,
     #[command(flatten)]
     pub(crate) requested: Requested,
     #[command(flatten)]

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use etw_types::Level;
 
 use crate::select::Expression;
 use crate::values::{self, LEVELS, Moment, Provider};
-use command_line::Words;
+use command_line::{OutputPath, Words};
 
 const TWICE: &str = "A trace is read twice: first for the order of its buffers and for schemas, which can be at its end, then for its \
                      events. Standard input is copied to a temporary file for this.";
@@ -80,8 +80,8 @@ pub(crate) struct Formats {
     #[arg(long)]
     pub(crate) html: bool,
     /// A folder of Parquet files with typed columns, one file for each kind of event, for `DuckDB`, Polars or Spark
-    #[arg(long, value_name = "DIR")]
-    pub(crate) parquet: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) parquet: Option<OutputPath>,
     /// A pcapng file for Wireshark, with the packets that ndiscap (netsh trace) or `PktMon` captured
     #[arg(long)]
     pub(crate) pcapng: bool,
@@ -110,8 +110,8 @@ pub(crate) struct Decode {
     #[arg(long)]
     pub(crate) follow: bool,
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<OutputPath>,
     #[command(flatten)]
     pub(crate) formats: Formats,
     #[command(flatten)]
@@ -135,8 +135,8 @@ pub(crate) struct Trim {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// The new .etl file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: OutputPath,
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]
@@ -230,8 +230,8 @@ pub(crate) struct Stacks {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<OutputPath>,
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]
@@ -254,8 +254,8 @@ pub(crate) struct Flame {
     #[arg(long)]
     pub(crate) folded: bool,
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<OutputPath>,
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]
@@ -276,8 +276,8 @@ pub(crate) struct Profile {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: ProfileFormat,
     /// Write to this file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<OutputPath>,
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]

@@ -1,17 +1,16 @@
 //! `autologger`: sessions that Windows starts at every boot.
 
 use std::io::Write as _;
-use std::path::Path;
 
-use command_line::{Content, escaped, note};
+use command_line::{Content, OutputPath, escaped, note};
 use etw_session::{BootSession, Error};
 
 use super::requests::request;
-use super::start::{check_file, properties};
+use super::start::{check_folder, new_trace, properties};
 use crate::cli::{AddAutologger, RemoveAutologger};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::Destination;
 use crate::values::Provider;
 
 /// Adds a session.
@@ -22,7 +21,8 @@ pub(super) fn add(context: &Context<'_>, line: &AddAutologger) -> Result<(), Fai
     } else {
         line.providers.iter().filter_map(Provider::note).for_each(|text| note(&text));
     }
-    let mut session = BootSession::new(properties(&line.options)?).keep(line.keep);
+    let file = line.options.etl.as_ref().map(|file| new_trace(&context.inputs, file)).transpose()?;
+    let mut session = BootSession::new(properties(&line.options, file.as_ref())?).keep(line.keep);
     for provider in &line.providers {
         session = session.provider(provider.guid, enable.clone());
     }
@@ -31,9 +31,7 @@ pub(super) fn add(context: &Context<'_>, line: &AddAutologger) -> Result<(), Fai
         return write(context, file, &session.reg_file()?);
     }
     session.check()?;
-    if let Some(file) = &line.options.etl {
-        check_file(context, "--etl", file)?;
-    }
+    file.as_ref().map_or(Ok(()), check_folder)?;
     session.install().map_err(refusal)?;
     context.done(&format!("added {name}: Windows starts it at the next boot"))
 }
@@ -48,13 +46,11 @@ pub(super) fn remove(context: &Context<'_>, line: &RemoveAutologger) -> Result<(
 }
 
 /// Writes a file as the registry editor writes it: UTF-16 with a byte order mark.
-fn write(context: &Context<'_>, file: &Path, text: &str) -> Result<(), Failure> {
-    context.inputs.check("--reg", file)?;
-    let mut out = Output::create(Some(file), Content::Plain)?;
+fn write(context: &Context<'_>, file: &OutputPath, text: &str) -> Result<(), Failure> {
+    let mut out = Destination::check("--reg", Some(file), context.inputs.clone())?.create(Content::Plain)?;
     let units = [0xFEFF].into_iter().chain(text.encode_utf16());
     out.write_all(&units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>())?;
     out.finish()?;
-    let file = file.display();
     context.done(&format!("wrote {file}: on the Windows machine, run `reg import {file}` as administrator"))
 }
 

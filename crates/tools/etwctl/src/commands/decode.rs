@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::Duration;
 
-use command_line::{Content, info, note, shown};
+use command_line::{Content, Inputs, Outputs, info, note, shown};
 use etw_etl::export::Pcapng;
 use etw_etl::{About, Exporter, FileTime, Format};
 
@@ -14,7 +14,7 @@ use crate::cli::{Decode, Formats};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Progress, Traces};
-use crate::output::{Output, Sink};
+use crate::output::{Destination, Sink};
 use crate::platform::interrupted;
 use crate::select::Selection;
 use crate::values;
@@ -63,7 +63,8 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     if line.follow && (line.files.len() > 1 || line.files.iter().any(|file| file.as_os_str() == "-")) {
         return Err(Failure::Usage("--follow needs exactly one file, which is not standard input".to_owned()));
     }
-    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
+    let inputs = schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs);
+    let destination = Destination::check("--output", line.output.as_ref(), inputs.clone())?;
     let files = schemas::files(&line.schemas)?;
     let progress = Progress::new(is_terminal || line.follow);
     let mut traces = Traces::open(&line.files, &files, progress, line.follow)?;
@@ -76,7 +77,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
         // From here on, an interrupt completes the output.
         interrupted();
     }
-    let mut sink = sink(context, line, format, origin, is_terminal)?;
+    let mut sink = sink(context, line, (&destination, inputs), format, origin, is_terminal)?;
     let most = line.count.unwrap_or(u64::MAX);
     let mut printed = Printed { count: 0, most, is_all: true, unnamed: Unnamed::default() };
     if line.follow {
@@ -113,6 +114,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
 fn sink(
     context: &Context<'_>,
     line: &Decode,
+    (destination, inputs): (&Destination, Inputs),
     format: Format,
     origin: FileTime,
     is_terminal: bool,
@@ -121,13 +123,13 @@ fn sink(
         if line.output.is_some() {
             return Err(Failure::Usage("--output cannot be used with --parquet, which names the folder".to_owned()));
         }
-        return Sink::parquet(dir);
+        return Sink::parquet(&Outputs::new(inputs).dir(dir));
     }
     if line.formats.pcapng && is_terminal {
         return Err(Failure::Usage("a pcapng file cannot go to a terminal: name a file with --output".to_owned()));
     }
     let has_colours = context.has_colour && line.output.is_none();
-    let out = Output::create(line.output.as_deref(), content(format, has_colours))?;
+    let out = destination.create(content(format, has_colours))?;
     if line.formats.pcapng {
         return Ok(Sink::Packets(Box::new(Pcapng::new(out)?)));
     }

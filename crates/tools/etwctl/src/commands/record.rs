@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use command_line::{Inputs, Screen, exit, info, message, note};
+use command_line::{Inputs, Output, Screen, exit, info, message, note};
 use etw_etl::{Exporter, Format};
 use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::Guid;
@@ -15,7 +15,7 @@ use super::decode::{content, format};
 use super::losses;
 use super::requests::request;
 use super::sessions::counts;
-use super::start::{check_file, stored};
+use super::start::{check_folder, new_trace, stored};
 use crate::cli::{Formats, Record};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -53,9 +53,8 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     // From here on, the first interrupt stops the recording instead of the process.
     interrupted();
     let providers = providers(line)?;
-    if let Some(file) = &line.etl {
-        check_file(context, "--etl", file)?;
-    }
+    let file = line.etl.as_ref().map(|file| new_trace(&context.inputs, file)).transpose()?;
+    file.as_ref().map_or(Ok(()), check_folder)?;
     // A driver that is run says itself which providers it has.
     if !line.requested.group && line.driver.is_none() {
         line.providers.iter().filter_map(Provider::note).for_each(|text| note(&text));
@@ -69,14 +68,13 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
                     .to_owned(),
             ));
         }
-        return run(context, line, context.machine, &providers, None);
+        return run(context, line, file.as_ref(), context.machine, &providers, None);
     };
     let mut driver = Driver::prepare(path, line.os)?;
-    if let Some(file) = &line.etl {
-        Inputs::new().files(driver.files()).check("--etl", file)?;
-    }
+    let inputs = Inputs::new().files(driver.files()).and(&context.inputs);
+    let file = line.etl.as_ref().map(|file| new_trace(&inputs, file)).transpose()?;
     let machine = driver.machine().clone();
-    let result = run(context, line, &machine, &providers, Some(&mut driver));
+    let result = run(context, line, file.as_ref(), &machine, &providers, Some(&mut driver));
     Context::report_unstopped(&machine);
     let outcome = driver.finish();
     for reply in outcome.replies {
@@ -140,25 +138,26 @@ fn providers(line: &Record) -> Result<Vec<Guid>, Failure> {
 fn run(
     context: &Context<'_>,
     line: &Record,
+    file: Option<&Output>,
     machine: &Machine,
     providers: &[Guid],
     mut driver: Option<&mut Driver>,
 ) -> Result<(), Failure> {
     let request = request(&line.requested);
-    let is_live = line.live || line.etl.is_none();
+    let is_live = line.live || file.is_none();
     let format = format(context, &Formats { csv: line.csv, ..Formats::default() })?.unwrap_or(Format::Text);
     let name = line.session.clone().unwrap_or_else(|| format!("etwctl-{}", std::process::id()));
     let mut properties = Properties::new(&name).flush_every(Duration::from_millis(250));
     if is_live {
         properties = properties.real_time();
     }
-    if let Some(file) = &line.etl {
-        properties = properties.file(file);
+    if let Some(file) = file {
+        properties = properties.file(file.as_ref());
     }
     properties = stored(properties, &line.storage)?;
     properties.check()?;
 
-    let old = line.etl.as_deref().map(Aside::new).transpose()?;
+    let old = file.map(Aside::new).transpose()?;
     let session = machine.start(&properties)?;
     if !line.demo && driver.is_none() {
         context.caveat();
@@ -181,7 +180,7 @@ fn run(
     };
     // With a file, the recording goes on after standard output is closed. Without one, there is nothing left to do.
     let screen = Screen::new(io::stdout(), content(format, context.has_colour));
-    let out = Unread::new(screen, line.etl.is_some());
+    let out = Unread::new(screen, file.is_some());
     let mut printer = Exporter::new(BufWriter::new(out), format)?;
     if context.has_colour {
         printer = printer.with_colours();

@@ -10,14 +10,15 @@ use crate::cli::Stacks;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Progress, Traces};
-use crate::output::Output;
+use crate::output::Destination;
 use crate::select::Selection;
 
 /// Writes the call stacks of events in the folded format of flame graphs.
 pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure> {
-    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
+    let inputs = schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs);
+    let destination = Destination::check("--output", line.output.as_ref(), inputs)?;
     let files = schemas::files(&line.schemas)?;
-    let mut out = Output::create(line.output.as_deref(), Content::Plain)?;
+    let mut out = destination.create(Content::Plain)?;
     let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
     let mut traces = Traces::open(&line.files, &files, progress, false)?;
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use command_line::escaped;
+use command_line::{Inputs, Output, OutputPath, Outputs, escaped};
 use etw_session::{MODES, Properties, Session, Update};
 use etw_types::session::mode;
 
@@ -16,15 +16,14 @@ use crate::output::Json;
 /// Starts a session.
 pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Failure> {
     let options = &line.options;
-    let properties = properties(options)?;
+    let file = options.etl.as_ref().map(|file| new_trace(&context.inputs, file)).transpose()?;
+    let properties = properties(options, file.as_ref())?;
     if options.etl.is_none() && !options.real_time && !options.buffering && options.modes.is_empty() {
         let reason = "a session needs an output for its events: --etl FILE, --real-time or --buffering";
         return Err(Failure::Usage(reason.to_owned()));
     }
     properties.check()?;
-    if let Some(file) = &options.etl {
-        check_file(context, "--etl", file)?;
-    }
+    file.as_ref().map_or(Ok(()), check_folder)?;
     if line.dry_run {
         return dry_run(context, &properties);
     }
@@ -40,15 +39,20 @@ pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Fail
     Ok(())
 }
 
-/// Checks that a trace file can be created: it replaces no input, and its folder exists. The system would only return a code.
-pub(super) fn check_file(context: &Context<'_>, option: &str, file: &Path) -> Result<(), Failure> {
-    context.inputs.check(option, file)?;
+/// Checks that the trace file of `--etl` replaces no input.
+pub(super) fn new_trace(inputs: &Inputs, file: &OutputPath) -> Result<Output, String> {
+    Outputs::new(inputs.clone()).file("--etl", file)
+}
+
+/// Checks that the folder of a trace file exists. The system would only return a code.
+pub(super) fn check_folder(file: &Output) -> Result<(), Failure> {
+    let file = file.as_ref();
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if dir.is_dir() {
         return Ok(());
     }
     let (file, dir) = (file.display(), dir.display());
-    Err(Failure::Usage(format!("{option} {file}: there is no folder {dir}; create it first")))
+    Err(Failure::Usage(format!("--etl {file}: there is no folder {dir}; create it first")))
 }
 
 /// Prints the properties that the session would get. A value that the system chooses is a text, or 0 with `--json`.
@@ -80,10 +84,10 @@ fn dry_run(context: &Context<'_>, properties: &Properties) -> Result<(), Failure
 }
 
 /// The properties of a session to be started.
-pub(super) fn properties(line: &cli::SessionOptions) -> Result<Properties, String> {
+pub(super) fn properties(line: &cli::SessionOptions, file: Option<&Output>) -> Result<Properties, String> {
     let mut properties = Properties::new(&line.session);
-    if let Some(file) = &line.etl {
-        properties = properties.file(file);
+    if let Some(file) = file {
+        properties = properties.file(file.as_ref());
     }
     if line.real_time {
         properties = properties.real_time();
@@ -148,14 +152,13 @@ fn flush_timer(session: &Session, time: Duration) -> Result<u32, Failure> {
 
 /// Changes a session.
 pub(super) fn update(context: &Context<'_>, line: &cli::Update) -> Result<(), Failure> {
-    if let Some(file) = &line.etl {
-        check_file(context, "--etl", file)?;
-    }
+    let file = line.etl.as_ref().map(|file| new_trace(&context.inputs, file)).transpose()?;
+    file.as_ref().map_or(Ok(()), check_folder)?;
     let session = context.attach(&line.session)?;
     let update = Update {
         enable_flags: line.flags,
         flush_timer: line.flush.map(|time| flush_timer(&session, time)).transpose()?,
-        log_file: line.etl.clone(),
+        log_file: file.map(|file| file.as_ref().to_owned()),
         real_time: line.real_time,
         maximum_buffers: line.max_buffers,
     };

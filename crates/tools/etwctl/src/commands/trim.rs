@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use command_line::Outputs;
 use etw_etl::format::record::Layout;
 use etw_etl::{Buffer, Clock, Error, EventRef, FileTime, Writer, WriterOptions};
 use etw_types::Guid;
@@ -79,15 +80,16 @@ pub(super) fn describes(event: &EventRef<'_>) -> bool {
 /// Writes the selected events, with what describes them, to a new trace.
 pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let inputs = schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs);
-    inputs.check("--output", &line.output)?;
+    let output = Outputs::new(inputs).file("--output", &line.output)?;
+    let path = output.as_ref();
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
     let (options, clock) = options(&traces)?;
-    let options = WriterOptions { file_name: Some(line.output.to_string_lossy().into_owned()), ..options };
+    let options = WriterOptions { file_name: Some(path.to_string_lossy().into_owned()), ..options };
     let buffer_size = options.buffer_size;
-    let (file, _partial) = new_file(&line.output)?;
+    let (file, _partial) = new_file(&output)?;
     // Errors name the path that the file will have.
-    let named = |error: Error| error.about(&line.output);
+    let named = |error: Error| error.about(path);
     let mut writer = Writer::create(file.beside(), options).map_err(named)?;
     let mut buffers: HashMap<(u16, u16), Buffer> = HashMap::new();
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
@@ -136,7 +138,7 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let described = counted(written.events.saturating_sub(selected), "event");
     command_line::info(&format!(
         "{selected} of {read} events, and {described} that describe them, in {}",
-        line.output.display()
+        path.display()
     ));
     for text in selection.notes() {
         command_line::note(&text);

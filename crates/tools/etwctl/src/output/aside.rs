@@ -2,7 +2,9 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use command_line::Output;
 
 /// An old file that is renamed until the recording has begun. If the recording does not begin, the file gets its name back.
 #[derive(Debug)]
@@ -13,7 +15,9 @@ pub(crate) struct Aside {
 
 impl Aside {
     /// Renames the file at the path, if there is one. Fails if another recording writes to it.
-    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+    #[expect(clippy::disallowed_methods, reason = "the output was checked, and nothing is written to the old file")]
+    pub(crate) fn new(output: &Output) -> io::Result<Self> {
+        let path = output.as_ref();
         let named =
             |error: &dyn std::fmt::Display| io::Error::other(format!("cannot write {}: {error}", path.display()));
         let place = path.to_owned();
@@ -39,6 +43,7 @@ impl Aside {
 }
 
 impl Drop for Aside {
+    #[expect(clippy::disallowed_methods, reason = "gives the old file its name back")]
     fn drop(&mut self) {
         if let Some(kept) = self.kept.take()
             && let Err(error) = fs::rename(&kept, &self.place)

@@ -1,9 +1,8 @@
 //! The output of a command.
 
 use std::io::{self, BufWriter, Stdout, Write};
-use std::path::Path;
 
-use command_line::{Content, Inputs, Partial, Screen};
+use command_line::{Content, Inputs, OutputPath, Outputs, Partial, Screen};
 use etw_etl::NewFile;
 
 use crate::failure::Failure;
@@ -14,9 +13,35 @@ pub(super) fn about_stdout(error: &io::Error) -> io::Error {
 }
 
 /// Creates a file that an interrupt removes until it is complete. A device is written directly.
-pub(crate) fn new_file(path: &Path) -> io::Result<(NewFile, Partial)> {
-    let beside = |file: &NewFile| (file.beside() != path).then(|| file.beside().to_owned());
-    Partial::create(|| NewFile::create(path), beside)
+#[expect(clippy::disallowed_methods, reason = "the output was checked")]
+pub(crate) fn new_file(output: &command_line::Output) -> io::Result<(NewFile, Partial)> {
+    let beside = |file: &NewFile| (file.beside() != output.as_ref()).then(|| file.beside().to_owned());
+    Partial::create(|| NewFile::create(output), beside)
+}
+
+/// Where a command writes: a file, or standard output. It is none of the command's inputs.
+#[derive(Debug)]
+pub(crate) struct Destination(Option<command_line::Output>);
+
+impl Destination {
+    /// Checks the file of `option`, or standard output. Commands call this before they read any input.
+    pub(crate) fn check(option: &str, path: Option<&OutputPath>, inputs: Inputs) -> Result<Self, String> {
+        let mut outputs = Outputs::new(inputs);
+        match path {
+            Some(path) => outputs.file(option, path).map(|output| Self(Some(output))),
+            None => outputs.stdout().map(|()| Self(None)),
+        }
+    }
+
+    /// Creates the file. It gets its name when it is complete.
+    pub(crate) fn create(&self, content: Content) -> Result<Output, String> {
+        match &self.0 {
+            Some(output) => {
+                new_file(output).map(|(file, partial)| Output::File(file, partial)).map_err(|error| error.to_string())
+            }
+            None => Ok(Output::Stdout(BufWriter::new(Screen::new(io::stdout(), content)))),
+        }
+    }
 }
 
 /// The output of a command: standard output, or a file.
@@ -29,21 +54,6 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// Fails if the file of `--output`, or standard output, is one of `inputs`. Commands call this before they read any.
-    pub(crate) fn check(path: Option<&Path>, inputs: &Inputs) -> Result<(), String> {
-        path.map_or_else(|| inputs.check_stdout(), |path| inputs.check("--output", path))
-    }
-
-    /// The file of `--output`, or standard output.
-    pub(crate) fn create(path: Option<&Path>, content: Content) -> Result<Self, String> {
-        match path {
-            Some(path) => {
-                new_file(path).map(|(file, partial)| Self::File(file, partial)).map_err(|error| error.to_string())
-            }
-            None => Ok(Self::Stdout(BufWriter::new(Screen::new(io::stdout(), content)))),
-        }
-    }
-
     /// Writes the rest, and gives a file its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {

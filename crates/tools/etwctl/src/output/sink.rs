@@ -1,8 +1,8 @@
 //! The output of decoded events: text in one of the formats, packets, or a folder of Parquet files.
 
 use std::io;
-use std::path::Path;
 
+use command_line::OutputDir;
 use etw_etl::export::Pcapng;
 use etw_etl::{About, Decoded, Decoder, EventRef, Exporter};
 
@@ -23,13 +23,13 @@ pub(crate) enum Sink {
 impl Sink {
     /// Creates a folder of Parquet files.
     #[cfg(feature = "parquet")]
-    pub(crate) fn parquet(folder: &Path) -> Result<Self, Failure> {
-        Ok(Self::Parquet(Box::new(crate::parquet::Folder::create(folder)?)))
+    pub(crate) fn parquet(folder: &OutputDir) -> Result<Self, Failure> {
+        Ok(Self::Parquet(Box::new(crate::parquet::Folder::create(folder.path())?)))
     }
 
     /// Always fails: this build cannot write Parquet.
     #[cfg(not(feature = "parquet"))]
-    pub(crate) fn parquet(_folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn parquet(_folder: &OutputDir) -> Result<Self, Failure> {
         Err(Failure::Unsupported("--parquet: this etwctl was built without the feature `parquet`".to_owned()))
     }
 

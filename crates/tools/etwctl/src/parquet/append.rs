@@ -23,6 +23,7 @@ impl Append {
     }
 
     /// Writes the bytes that wait for the file.
+    #[expect(clippy::disallowed_methods, reason = "the file is in a new folder of this program")]
     pub(super) fn save(&mut self) -> io::Result<()> {
         if self.waiting.is_empty() {
             return Ok(());

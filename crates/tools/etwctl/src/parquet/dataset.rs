@@ -121,6 +121,7 @@ impl Addition {
     }
 
     /// Completes the trace. `incomplete` says what is missing in it. Returns the number of its events, and of those that were left out.
+    #[expect(clippy::disallowed_methods, reason = "the content of the trace names the entry")]
     pub(crate) fn finish(self, incomplete: Option<&str>) -> io::Result<(u64, u64)> {
         let (summary, files) = self.folder.finish()?;
         let entry = json!({

@@ -336,6 +336,7 @@ impl Folder {
         Ok((Summary { files: descriptions.len(), ..self.summary }, descriptions))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "an existing folder is empty")]
     fn rename(&self) -> io::Result<()> {
         match fs::remove_dir(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -343,6 +344,7 @@ impl Folder {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the content of the trace names the files")]
     fn move_files(&self) -> io::Result<()> {
         let place = |(number, file): (usize, &String)| {
             let target = self.path.join(file);

@@ -24,7 +24,7 @@ const COST: usize = 512;
 /// Exports the events of traces.
 pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure> {
     let inputs = schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs);
-    let mut target = Target::open(&line.otlp, &inputs)?;
+    let mut target = Target::open(&line.otlp, inputs)?;
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());

@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::PathBuf;
 
-use command_line::{Content, Inputs};
+use command_line::{Content, Inputs, OutputPath};
 use httparse::{EMPTY_HEADER, Header, Response, Status, parse_chunk_size};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::otlp::Batch;
 #[cfg(feature = "tls")]
 use super::tls;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Destination, Output};
 
 /// The schemes of collectors, and the ports of addresses without one: that of collectors, and that of HTTPS.
 const SCHEMES: [(&str, u16); 2] = [("http://", 4318), ("https://", 443)];
@@ -70,7 +70,7 @@ impl Collector {
 
 impl Target {
     /// Opens a file, or takes the address of a collector.
-    pub(super) fn open(target: &str, inputs: &Inputs) -> Result<Self, Failure> {
+    pub(super) fn open(target: &str, inputs: Inputs) -> Result<Self, Failure> {
         match Collector::parse(target) {
             #[cfg(not(feature = "tls"))]
             Some(collector) if collector.scheme == "https://" => Err(Failure::Unsupported(format!(
@@ -79,9 +79,8 @@ impl Target {
             ))),
             Some(collector) => Ok(Self::Collector(collector)),
             None => {
-                let path = Path::new(target);
-                inputs.check("--otlp", path)?;
-                Ok(Self::File(Output::create(Some(path), Content::Plain)?))
+                let path = OutputPath::from(PathBuf::from(target));
+                Ok(Self::File(Destination::check("--otlp", Some(&path), inputs)?.create(Content::Plain)?))
             }
         }
     }

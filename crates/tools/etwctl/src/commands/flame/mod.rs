@@ -12,14 +12,15 @@ use crate::cli::Flame;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Progress, Traces};
-use crate::output::Output;
+use crate::output::Destination;
 use crate::select::Selection;
 
 /// Writes a flame graph.
 pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> {
-    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
+    let inputs = schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs);
+    let destination = Destination::check("--output", line.output.as_ref(), inputs)?;
     let files = schemas::files(&line.schemas)?;
-    let mut out = Output::create(line.output.as_deref(), Content::Plain)?;
+    let mut out = destination.create(Content::Plain)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(line.output.is_none()), false)?;
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let names_events = !line.selected.events.is_empty() || !line.selected.providers.is_empty();

@@ -12,7 +12,7 @@ use crate::cli;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Progress, Traces};
-use crate::output::Output;
+use crate::output::Destination;
 use crate::select::Selection;
 use firefox::Firefox;
 use pprof::Pprof;
@@ -58,7 +58,8 @@ pub(super) fn is_sample(event: &EventRef<'_>) -> bool {
 
 /// Writes a profile.
 pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), Failure> {
-    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
+    let inputs = schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs);
+    let destination = Destination::check("--output", line.output.as_ref(), inputs)?;
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(line.output.is_none()), false)?;
     let origin: FileTime = traces.next_time().unwrap_or_default();
@@ -87,7 +88,7 @@ pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), 
         }
     }
     traces.done();
-    let mut out = Output::create(line.output.as_deref(), Content::Plain)?;
+    let mut out = destination.create(Content::Plain)?;
     let markers = firefox.markers();
     match line.format {
         cli::ProfileFormat::Firefox => firefox.write(&mut out)?,
