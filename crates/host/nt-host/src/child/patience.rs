@@ -18,14 +18,12 @@ pub(super) const INTERVAL: Duration = Duration::from_millis(25);
 /// The maximum wall-clock time of [`wait`].
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The processor time that the host may take for one call.
-const MOST_OF_HOST: Duration = Duration::from_secs(20);
-
 /// The time that the driver has taken for a request.
 pub(super) struct Patience {
     spent: Duration,
-    /// The time that the host has taken for the call that it is making.
+    /// The time that the host has taken for the call that it is making, and the limit of that.
     host: Duration,
+    limit: Duration,
     looked: Instant,
     /// The processor time of each thread at the last check, in nanoseconds.
     times: BTreeMap<i32, u64>,
@@ -34,9 +32,18 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    pub(super) fn new(times: &BTreeMap<i32, u64>) -> Self {
+    /// Begins with the processor times of all threads. `limit` is how long the host may take for one call; longer, and the time
+    /// counts.
+    pub(super) fn new(times: &BTreeMap<i32, u64>, limit: Duration) -> Self {
         let phases = BTreeMap::new();
-        Self { spent: Duration::ZERO, host: Duration::ZERO, looked: Instant::now(), times: times.clone(), phases }
+        Self {
+            spent: Duration::ZERO,
+            host: Duration::ZERO,
+            limit,
+            looked: Instant::now(),
+            times: times.clone(),
+            phases,
+        }
     }
 
     /// Updates the time from the state of the threads, and returns it.
@@ -47,7 +54,7 @@ impl Patience {
             times.iter().map(|(thread, time)| (*thread, Duration::from_nanos(time.saturating_sub(before(thread)))));
         let Used { mut driver, host } = Used::new(used, &self.phases, &phases);
         self.host = if host.is_zero() { Duration::ZERO } else { self.host + host };
-        if self.host > MOST_OF_HOST {
+        if self.host > self.limit {
             driver = driver.max(host);
         }
         let waited = self.looked.elapsed();

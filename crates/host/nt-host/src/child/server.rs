@@ -131,7 +131,7 @@ impl Server {
         }
         self.worker.give(request, Arc::clone(&self.sessions));
         let times = self.machine.processor_times();
-        let mut patience = Patience::new(&times);
+        let mut patience = Patience::new(&times, self.limit);
         // The thread that was interrogated where it is, and the time at which that took too long.
         let (mut stuck, mut interrogated) = (0, None);
         let (mut progress, mut peek) = (0, PEEK);
@@ -149,7 +149,7 @@ impl Server {
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
                     // The limit is for each step of a batch.
                     if std::mem::replace(&mut progress, self.worker.progress().steps()) != progress {
-                        patience = Patience::new(&self.machine.processor_times());
+                        patience = Patience::new(&self.machine.processor_times(), self.limit);
                         peek = PEEK;
                     }
                     let spent = patience.spent(self.machine);
