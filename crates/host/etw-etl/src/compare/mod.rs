@@ -229,6 +229,8 @@ impl Comparison {
 /// assert_eq!(event, "MyDriver/Open");
 /// let length = Part { name: "Length".into(), first: Some("512".into()), second: Some("4096".into()) };
 /// assert_eq!(parts, &[length]);
+/// // Traces without events are the same, but that says nothing about them.
+/// assert!(compare(&[], &[]).is_same() && compare(&[], &[]).is_empty());
 /// ```
 #[must_use]
 pub fn compare(first: &[Entry], second: &[Entry]) -> Comparison {
