@@ -13,9 +13,9 @@ const CRATES: [(&str, &[&str]); 7] = [
     ("driver/wdk-etw", &[]),
     ("driver/wdk-etw-log", &[]),
     ("driver/wdk-etw-tracing", &[]),
-    ("host/etw-etl", &[]),
-    ("host/etw-session", &["docs/sessions.md"]),
-    ("host/nt-host", &["docs/testing-with-nt-host.md", "crates/machine/nt-host/README.md"]),
+    ("traces/etw-etl", &[]),
+    ("traces/etw-session", &["docs/sessions.md"]),
+    ("machine/nt-host", &["docs/testing-with-nt-host.md", "crates/machine/nt-host/README.md"]),
     (
         "driver/wdk-kmdf",
         &[

@@ -16,6 +16,7 @@ mod guides;
 mod irql;
 mod links;
 mod performance;
+mod products;
 mod programs;
 mod publish;
 mod releases;

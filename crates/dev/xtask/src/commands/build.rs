@@ -15,11 +15,11 @@ pub(super) const COMMAND: Command = Command {
     summary: "Builds the sample driver, or yours",
     details: "\
 Installs what is missing, then builds driver-sample, or any windows-drivers-rs
-KMDF or WDM driver, without Windows and without a WDK, which crates/toolchain/wdk-kit
-replaces. Cargo runs in the driver's folder and writes
-nothing there except a missing Cargo.lock. The image, its debug information and
-its map go to target/driver/x64 or target/driver/arm64. Files that the build did
-not make are named.
+KMDF or WDM driver, without Windows and without a WDK: the crate wdk-kit
+replaces it. Cargo runs in the driver's folder and writes nothing there except
+a missing Cargo.lock. The image, its debug information and its map go to
+target/driver/x64 or target/driver/arm64. Files that the build did not make are
+named.
 ",
     flags: &FLAGS,
     run,

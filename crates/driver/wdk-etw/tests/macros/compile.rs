@@ -80,7 +80,7 @@ fn compile() -> Vec<Case> {
 /// Returns the `Cargo.toml` of a package with one binary per source file.
 fn manifest() -> String {
     let quoted = |path: &Path| format!("{:?}", path.to_string_lossy());
-    let symbols = package().ancestors().nth(2).expect("the crates").join("host/etw-symbols");
+    let symbols = package().ancestors().nth(2).expect("the crates").join("traces/etw-symbols");
     let mut text = format!(
         "[workspace]\n[package]\nname = \"ui\"\nversion = \"0.0.0\"\nedition = \"2024\"\nautobins = false\n\
          [profile.dev]\ndebug = false\n[dependencies]\nwdk-etw.path = {}\netw-symbols.path = {}\n",

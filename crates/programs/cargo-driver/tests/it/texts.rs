@@ -85,12 +85,12 @@ fn no_message_names_a_command_of_nt_host() {
     let known = ["cli/args.rs", "fuzz/input.rs", "documentation.rs"];
     let mut files = 0;
     for dir in [
-        "host/nt-host",
-        "host/nt-machine",
-        "host/driver-build",
-        "host/wdk-kit",
-        "tools/driver-package",
-        "tools/cargo-driver",
+        "machine/nt-host",
+        "machine/nt-machine",
+        "toolchain/driver-build",
+        "toolchain/wdk-kit",
+        "toolchain/driver-package",
+        "programs/cargo-driver",
     ] {
         for path in sources(&crates.join(dir).join("src")) {
             files += 1;

@@ -170,7 +170,7 @@ fn mistakes_about_drivers_are_named() {
 #[test]
 fn a_driver_that_is_not_exercised_is_incomplete_and_one_that_is_not_loaded_is_refused() {
     let workspace =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("machine/nt-host/drivers");
     let folder =
         test_support::images::build_all(&workspace, "nt-host-drivers", false).expect("drivers without a device");
     // The name keeps the driver from making its mistake. It has no device.
@@ -193,7 +193,7 @@ fn a_driver_that_is_not_exercised_is_incomplete_and_one_that_is_not_loaded_is_re
 #[test]
 fn a_driver_that_stops_its_machine_is_reported_and_its_trace_is_kept() {
     let workspace =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("machine/nt-host/drivers");
     let folder = test_support::images::build_all(&workspace, "nt-host-drivers", false).expect("drivers with mistakes");
     let (driver, file) = (folder.join("traced_crash.exe"), scratch("crash.etl"));
     // The id that the driver registers: constant bytes in its memory.
