@@ -94,7 +94,7 @@ impl Symbols {
         self.sections.iter().find(|section| section.contains(rva)).map(|section| section.name.as_str())
     }
 
-    /// Returns whether a source file is the driver's own rather than part of a library; see ARCHITECTURE.md, "The user's line".
+    /// Returns whether a source file is the driver's own rather than part of a library; see "The user's line is found by path" in `DESIGN.md`.
     #[must_use]
     pub fn is_own(&self, file: &str) -> bool {
         let find = |table| OwnSources::find(table, self.reference.as_ref().map(|reference| reference.path.as_str()));

@@ -8,6 +8,7 @@ mod evidence;
 mod fuzz;
 mod lint;
 mod loom;
+mod modules;
 mod mutants;
 mod package;
 mod test;
@@ -25,4 +26,5 @@ pub(crate) static COMMANDS: &[Command] = &[
     mutants::COMMAND,
     bench::COMMAND,
     evidence::COMMAND,
+    modules::COMMAND,
 ];

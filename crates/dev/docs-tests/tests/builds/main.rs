@@ -15,6 +15,7 @@ mod examples;
 mod guides;
 mod irql;
 mod links;
+mod manifests;
 mod performance;
 mod products;
 mod programs;

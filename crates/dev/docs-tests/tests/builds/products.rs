@@ -3,55 +3,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::Command;
 
+use crate::manifests::{packages, text};
 use docs_tests::markdown::repository;
 use serde_json::Value;
 
 /// The products, in the order of the table in ARCHITECTURE.md. Each needs only those before it.
 const PRODUCTS: [&str; 7] = ["driver", "base", "traces", "machine", "toolchain", "programs", "dev"];
 
-/// Not a member of the workspace: only a driver kit can build it.
-const APART: &str = "crates/driver/wdk-kmdf/Cargo.toml";
-
 /// Not a crate of the project: the stand-in for `wdk-build` that tests build.
 const STAND_IN: &str = "wdk-build";
 
 /// A crate: its product, and the crates of the workspace that it needs outside of its tests.
-struct Package {
+struct Crate {
     product: String,
     needs: BTreeSet<String>,
 }
 
-fn metadata(manifest: &str) -> Value {
-    let arguments = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest];
-    let output = Command::new(env!("CARGO")).current_dir(repository()).args(arguments).output().expect("cargo");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("metadata")
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
-
 /// Returns the crates of the repository by name.
-fn packages() -> BTreeMap<String, Package> {
-    let manifests = ["Cargo.toml", APART].map(metadata);
-    let all: Vec<&Value> = manifests
-        .iter()
-        .flat_map(|metadata| metadata["packages"].as_array().expect("packages"))
-        .filter(|package| text(package, "name") != STAND_IN)
-        .collect();
+fn crates() -> BTreeMap<String, Crate> {
+    let mut all = packages();
+    all.retain(|package| text(package, "name") != STAND_IN);
     let names: BTreeSet<&str> = all.iter().map(|package| text(package, "name")).collect();
-    let crates = repository().join("crates");
-    let describe = |package: &&Value| {
-        let dir = text(package, "manifest_path").strip_prefix(crates.to_str().expect("a path"));
+    let folder = repository().join("crates");
+    let describe = |package: &Value| {
+        let dir = text(package, "manifest_path").strip_prefix(folder.to_str().expect("a path"));
         let product = dir.and_then(|dir| dir.split('/').nth(1)).expect("a folder below crates");
         let dependencies = package["dependencies"].as_array().expect("dependencies");
         let needed = dependencies.iter().filter(|dependency| text(dependency, "kind") != "dev");
         let needs = needed.map(|dependency| text(dependency, "name")).filter(|name| names.contains(name));
         let needs = needs.map(str::to_owned).collect();
-        (text(package, "name").to_owned(), Package { product: product.to_owned(), needs })
+        (text(package, "name").to_owned(), Crate { product: product.to_owned(), needs })
     };
     all.iter().map(describe).collect()
 }
@@ -82,14 +64,14 @@ fn rows(product: &str) -> Vec<(String, BTreeSet<String>)> {
 
 #[test]
 fn a_product_needs_only_the_products_above_it() {
-    let packages = packages();
-    for (name, package) in &packages {
-        for needed in &package.needs {
-            let other = &packages[needed].product;
+    let crates = crates();
+    for (name, this) in &crates {
+        for needed in &this.needs {
+            let other = &crates[needed].product;
             assert!(
-                rank(other) <= rank(&package.product),
+                rank(other) <= rank(&this.product),
                 "{name} of crates/{} needs {needed} of crates/{other}",
-                package.product
+                this.product
             );
         }
     }
@@ -97,18 +79,18 @@ fn a_product_needs_only_the_products_above_it() {
 
 #[test]
 fn readmes_list_crates_and_what_they_need_from_bottom_to_top() {
-    let packages = packages();
+    let crates = crates();
     for product in PRODUCTS {
         let rows = rows(product);
         let listed: BTreeSet<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
-        let members = packages.iter().filter(|(_, package)| package.product == product);
+        let members = crates.iter().filter(|(_, other)| other.product == product);
         let members: BTreeSet<&str> = members.map(|(name, _)| name.as_str()).collect();
         assert_eq!(listed, members, "the crates of crates/{product}/README.md");
 
         let mut below = BTreeSet::new();
         for (name, needs) in &rows {
-            assert_eq!(*needs, packages[name].needs, "what {name} needs, in crates/{product}/README.md");
-            let of_product = needs.iter().filter(|needed| packages[*needed].product == product);
+            assert_eq!(*needs, crates[name].needs, "what {name} needs, in crates/{product}/README.md");
+            let of_product = needs.iter().filter(|needed| crates[*needed].product == product);
             for needed in of_product {
                 assert!(below.contains(needed), "crates/{product}/README.md: {name} is below {needed}, which it needs");
             }

@@ -1,16 +1,13 @@
 //! Every crate that can be published has what crates.io and docs.rs require, and its package builds.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::manifests::{APART, cargo, packages, text};
 use docs_tests::markdown::repository;
 use serde_json::Value;
-
-/// Not a member of the workspace. It is packaged, but not built, because only a driver kit can build it.
-const APART: &str = "crates/driver/wdk-kmdf/Cargo.toml";
 
 /// The categories of crates.io that the crates use.
 const CATEGORIES: [&str; 17] = [
@@ -33,27 +30,8 @@ const CATEGORIES: [&str; 17] = [
     "visualization",
 ];
 
-fn cargo(arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO")).current_dir(repository()).args(arguments).output().unwrap();
-    assert!(output.status.success(), "cargo {arguments:?}\n{}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
-}
-
-/// Returns the packages of a manifest, and whether each can be published.
-fn packages(manifest: &str) -> Vec<(Value, bool)> {
-    let words = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest];
-    let mut metadata: Value = serde_json::from_slice(&cargo(&words)).unwrap();
-    let packages = metadata["packages"].as_array_mut().unwrap().drain(..);
-    packages.map(|package| (package["publish"].is_null(), package)).map(|(is, package)| (package, is)).collect()
-}
-
 fn published() -> Vec<Value> {
-    let all = packages("Cargo.toml").into_iter().chain(packages(APART));
-    all.filter(|(_, is_published)| *is_published).map(|(package, _)| package).collect()
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
+    packages().into_iter().filter(|package| package["publish"].is_null()).collect()
 }
 
 fn list<'a>(value: &'a Value, key: &str) -> Vec<&'a str> {
@@ -148,36 +126,6 @@ fn crates_that_drivers_link_depend_only_on_what_they_are_made_for() {
     }
 }
 
-/// Returns the row of each crate in the drawing of ARCHITECTURE.md, from the top.
-fn rows() -> BTreeMap<String, usize> {
-    let text = fs::read_to_string(repository().join("ARCHITECTURE.md")).unwrap();
-    let drawing = text.lines().filter_map(|line| line.strip_prefix("│ ")).skip(3).enumerate();
-    drawing.flat_map(|(row, line)| line.split_whitespace().map(move |name| (name.to_owned(), row))).collect()
-}
-
-#[test]
-fn a_crate_depends_only_on_crates_in_the_rows_below_it() {
-    let rows = rows();
-    let row = |name: &str| *rows.get(name).unwrap_or_else(|| panic!("{name} is not in the drawing"));
-    let name_of = |path: &str| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
-    let mut arrows = 0;
-    for (package, _) in packages("Cargo.toml").into_iter().chain(packages(APART)) {
-        let folder = Path::new(text(&package, "manifest_path")).parent().unwrap();
-        // Packages inside of a crate belong to it.
-        let is_crate = folder.strip_prefix(repository()).unwrap().components().count() == 3;
-        let ours = package["dependencies"].as_array().unwrap().iter().filter(|one| one["kind"] != "dev");
-        for dependency in ours.filter(|one| is_crate && one["path"].is_string()) {
-            let (from, to) = (name_of(folder.to_str().unwrap()), name_of(text(dependency, "path")));
-            if to == "oracle" {
-                continue;
-            }
-            assert!(row(&from) < row(&to), "{from} depends on {to}, which is not below it in ARCHITECTURE.md");
-            arrows += 1;
-        }
-    }
-    assert!(arrows > 60, "only {arrows} dependencies were found");
-}
-
 /// Packages a manifest's crates without building them. Online, cargo would ask the registry again for each of them.
 fn package(arguments: &[&str]) {
     let words = ["package", "--quiet", "--offline", "--allow-dirty", "--no-verify"];
@@ -190,10 +138,11 @@ fn package(arguments: &[&str]) {
 /// build old sources if the version did not change.
 #[test]
 fn every_package_builds_outside_of_its_workspace() {
-    let members: Vec<(String, String)> = packages("Cargo.toml")
-        .into_iter()
-        .filter(|(_, is_published)| *is_published)
-        .map(|(package, _)| (text(&package, "name").to_owned(), text(&package, "version").to_owned()))
+    let is_member = |package: &&Value| !text(package, "manifest_path").ends_with(APART);
+    let members: Vec<(String, String)> = published()
+        .iter()
+        .filter(is_member)
+        .map(|package| (text(package, "name").to_owned(), text(package, "version").to_owned()))
         .collect();
     package(&members.iter().flat_map(|(name, _)| ["-p", name]).collect::<Vec<_>>());
     package(&["--exclude-lockfile", "--manifest-path", APART]);
