@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use etw_engine::property;
 use etw_types::NtStatus;
+use windows_releases::Release;
 
+use crate::coverage::{Callbacks, Coverage};
 use crate::hardware::HardwareScript;
-use crate::{Callbacks, Coverage, Os, RequestKind};
+use crate::requests::RequestKind;
 
 /// The time at which the machine's clock starts, 2026-01-01, in 100 ns units since 1601.
 pub const EPOCH: u64 = 134_117_856_000_000_000;
@@ -109,7 +111,7 @@ pub enum RegistryValue {
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The Windows release that is imitated.
-    pub os: Os,
+    pub os: Release,
     /// Routines that this Windows does not export.
     pub hidden: Vec<String>,
     /// What the device below the driver does with requests; the first entry that matches applies.

@@ -45,6 +45,7 @@ mod loader;
 mod machine;
 mod memory;
 mod part;
+mod requests;
 mod routine;
 mod sorted;
 mod verify;
@@ -61,12 +62,12 @@ pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};
 pub use kernel::io::wmi::{WmiOperation, WmiRequest};
-pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
     DeviceId, FileId, FilePort, Guest, Guests, Loaded, Machine, Role, RoutineInfo, Support, all_routines, can_fail,
     support,
 };
+pub use requests::{Answer, IoRequest, RequestKind};
 pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use wfp::{Connection, Delivered, LayerVerdict, Packet, Passage, Verdict};
 pub use windows_releases::Release as Os;

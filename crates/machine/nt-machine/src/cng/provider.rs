@@ -1,10 +1,10 @@
 //! Opens and closes algorithm providers, and generates random numbers.
 
 use etw_types::NtStatus;
+use windows_releases::Release as Os;
 
 use super::algorithm::{self, Kind, Mode};
 use super::state::{PROVIDER, Provider, not_modelled, number_of, provider, state};
-use crate::Os;
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;

@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 
 use etw_types::NtStatus;
+use windows_releases::Release as Os;
 
 use super::algorithm::{self, Kind, Mode};
 use super::digest::{Digest, Hasher};
-use crate::Os;
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;

@@ -16,7 +16,6 @@ pub(crate) mod pci;
 pub(crate) mod pool;
 mod random;
 pub(crate) mod registry;
-mod requests;
 pub(crate) mod rtl;
 mod shared_data;
 pub(crate) mod sync;
@@ -42,9 +41,9 @@ use crate::sorted::SortedSet;
 use crate::verify::locks::LockKind;
 use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
 
+pub(crate) use crate::requests::{Answer, IoRequest, RequestKind};
 pub(crate) use io::work::submit;
 pub(crate) use registry::notify::closed as key_closed;
-pub use requests::{Answer, IoRequest, RequestKind};
 pub(crate) use sync::dpc::serve as serve_deferred;
 pub(crate) use table::{Entry, Table};
 

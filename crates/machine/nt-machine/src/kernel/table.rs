@@ -5,11 +5,12 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use windows_releases::Release as Os;
+
 use super::components::is_modelled;
 use super::data::Variables;
 use super::module::Module;
 use super::{lock, random};
-use crate::Os;
 use crate::config::Config;
 use crate::image;
 use crate::memory::Region;
