@@ -5,6 +5,7 @@
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::handler::ARCH_SET_FS;
 use crate::layout::{CALL_FRAME, PROCESSOR_BLOCK};
@@ -42,9 +43,17 @@ pub(crate) struct Returned {
     pub(crate) mxcsr: u32,
 }
 
-unsafe extern "sysv64" {
-    /// Receives the driver's calls. The kernel layer above this one defines it.
-    fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64;
+/// What receives the driver's calls, on the host's stack: the number of the routine, the address of its arguments, the
+/// return address, and the driver's flags and floating-point control.
+pub(crate) type Dispatch = extern "sysv64" fn(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64;
+
+/// The address of the [`Dispatch`] of the kernel, the layer above. [`import_entry`] calls it; a driver's call that comes
+/// before it is set ends the process.
+static DISPATCH: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets what receives the driver's calls.
+pub(crate) fn on_call(dispatch: Dispatch) {
+    DISPATCH.store((dispatch as *const ()).expose_provenance(), Ordering::Release);
 }
 
 unsafe extern "C" {
@@ -233,7 +242,7 @@ pub(super) unsafe extern "C" fn import_entry() {
         "mov rdx, [rbp + 64]",
         "mov ecx, r10d",
         "mov r8d, [rsp + 168]",
-        "call {dispatch}",
+        "call qword ptr [rip + {dispatch}]",
         "ldmxcsr [rsp + 168]",
         "movaps xmm6, [rsp]",
         "movaps xmm7, [rsp + 16]",
@@ -283,7 +292,7 @@ pub(super) unsafe extern "C" fn import_entry() {
         set_fs = const ARCH_SET_FS,
         foreign = const FOREIGN_FS,
         mxcsr = const MXCSR,
-        dispatch = sym nt_machine_dispatch,
+        dispatch = sym DISPATCH,
     )
 }
 

@@ -1,6 +1,6 @@
 //! The kernel that a driver calls: its routines, grouped in families, and their state.
 //!
-//! Every routine is an entry of a table. A driver's call arrives in [`nt_machine_dispatch`], which does what is common
+//! Every routine is an entry of a table. A driver's call arrives in [`dispatch`], which does what is common
 //! to all routines (checks the IRQL, injects failures, stops if the run has ended) and then runs the routine on the
 //! host's stack.
 
@@ -29,7 +29,7 @@ use etw_engine::{Engine, EngineOptions};
 
 use crate::config::Config;
 use crate::cpu::handler::Restored;
-use crate::cpu::switch::{ALIGNMENT_CHECK, DIRECTION, FOREIGN_FS, MXCSR, Returned};
+use crate::cpu::switch::{self, ALIGNMENT_CHECK, DIRECTION, FOREIGN_FS, MXCSR, Returned};
 use crate::cpu::thread::{self, Site};
 use crate::exception::{self, Hooks, fault};
 use crate::image;
@@ -145,6 +145,7 @@ pub(crate) fn attach(kernel: &'static Kernel) {
         // The timestamps of events use the same clock as the driver.
         kernel.engine.set_clock(|| kernel.scheduler.now());
         exception::attach(&HOOKS, &kernel.changing);
+        switch::on_call(dispatch);
     }
 }
 
@@ -203,10 +204,8 @@ impl Kernel {
 }
 
 /// Receives a driver's calls, on the host's stack. The arguments are the number of the routine, the address of its
-/// arguments, the return address, and the driver's flags and floating-point control. The common entry of all imports,
-/// in a layer below, refers to this function by name.
-#[unsafe(no_mangle)]
-extern "sysv64" fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64 {
+/// arguments, the return address, and the driver's flags and floating-point control.
+extern "sysv64" fn dispatch(index: u32, slots: u64, from: u64, flags: u32, mxcsr: u32) -> u64 {
     let call = || {
         check_state(index, from, flags, mxcsr);
         run(index, GuestPtr::new(slots), from)
