@@ -9,7 +9,8 @@ use super::judge::{self, MORE_PROCESSING, Next, PENDING, POST, PRE, WITH_CALLBAC
 use super::major;
 use super::state::{Callbacks, Current, Data, FilterId, InstanceId, Passed, Stage, changed, state, with};
 use crate::cpu::thread;
-use crate::kernel::{call_back, kernel, lock, submit};
+use crate::kernel::sync::worker::submit;
+use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{FLT_IO_PARAMETER_BLOCK, FLT_OPERATION};
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
 use crate::routine::{APC, DISPATCH, PASSIVE};

@@ -16,6 +16,7 @@ pub(crate) mod pci;
 pub(crate) mod pool;
 mod random;
 pub(crate) mod registry;
+pub(crate) mod request_rules;
 pub(crate) mod rtl;
 mod shared_data;
 pub(crate) mod sync;
@@ -34,7 +35,7 @@ use crate::cpu::thread::{self, Site};
 use crate::exception::{self, Hooks, fault};
 use crate::image;
 use crate::layout::DEVICE_OBJECT;
-use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
+use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::part::{Part, lock_from_handler};
 use crate::routine::{Call, NO_RESOURCES, Routine};
 use crate::sorted::SortedSet;
@@ -42,11 +43,11 @@ use crate::verify::locks::LockKind;
 use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
 
 pub(crate) use crate::requests::{Answer, IoRequest, RequestKind};
-pub(crate) use io::work::submit;
-pub(crate) use registry::notify::closed as key_closed;
 pub(crate) use sync::dpc::serve as serve_deferred;
 pub(crate) use table::{Entry, Table};
 
+use ex::object;
+use request_rules::RequestRules;
 use sync::scheduler::Scheduler;
 
 /// Returns the kernel's routines of all families.
@@ -73,7 +74,7 @@ pub(crate) struct Kernel {
     pub(crate) paging: pool::paging::Paging,
     pub(crate) scheduler: Scheduler,
     pub(crate) threads: Mutex<sync::thread::Threads>,
-    pub(crate) objects: Mutex<ex::object::Objects>,
+    pub(crate) objects: Mutex<object::Objects>,
     pub(crate) callbacks: Mutex<ex::Callbacks>,
     pub(crate) notifications: Mutex<ex::Notifications>,
     pub(crate) plug_play: Mutex<Vec<io::plug_play::Registered>>,
@@ -109,19 +110,7 @@ pub(crate) struct Kernel {
 
 static KERNEL: Part<Kernel> = Part::new();
 
-/// What the I/O manager checks when a driver uses another part of the kernel in a dispatch routine.
-pub(crate) struct RequestRules {
-    /// A spin lock is released.
-    pub(crate) lock_released: fn() -> Result<(), Fault>,
-    /// The event at an address is set.
-    pub(crate) sets_event: fn(u64),
-    /// Returns whether a dispatch routine runs on this thread for a client.
-    pub(crate) is_for_client: fn() -> bool,
-    /// Returns whether a dispatch routine runs on this thread for a program.
-    pub(crate) is_for_user: fn() -> bool,
-}
-
-pub(crate) const REQUEST_RULES: RequestRules = RequestRules {
+const REQUEST_RULES: RequestRules = RequestRules {
     lock_released: io::rules::lock_released,
     sets_event: io::rules::sets_event,
     is_for_client: io::rules::is_for_client,
@@ -139,12 +128,18 @@ const HOOKS: Hooks = Hooks {
     endless_wait: io::dispatching::endless_wait,
 };
 
+/// The functions that the object manager calls above it.
+const OBJECT_HOOKS: object::Hooks =
+    object::Hooks { submit: sync::worker::submit_boxed, key_closed: registry::notify::closed };
+
 /// Makes this the kernel of this process. Later calls have no effect.
 pub(crate) fn attach(kernel: &'static Kernel) {
     if KERNEL.attach(kernel) {
         // The timestamps of events use the same clock as the driver.
         kernel.engine.set_clock(|| kernel.scheduler.now());
         exception::attach(&HOOKS, &kernel.changing);
+        object::attach(&OBJECT_HOOKS);
+        request_rules::attach(&REQUEST_RULES);
         switch::on_call(dispatch);
     }
 }

@@ -10,14 +10,15 @@ use super::child_list::{Child, Update, child_at, free, with_list};
 use super::device::{self, with_device};
 use super::init::{self, Init};
 use super::{Handle, life, object, pnp};
-use crate::kernel::{self, call_back};
+use crate::kernel::call_back;
+use crate::kernel::sync::worker;
 use crate::layout::WDF_CHILD_LIST_CONFIG;
 use crate::routine::{Outcome, PASSIVE};
 use crate::verify::{GapKind, gap};
 
 /// Runs `work` in a work item.
 pub(super) fn submit(key: Handle, work: impl FnOnce() + Send + 'static) {
-    kernel::submit(key.as_int(), work);
+    worker::submit(key.as_int(), work);
 }
 
 /// Updates the devices of a list in a work item, after the callback that changed the list. Work items can run at the

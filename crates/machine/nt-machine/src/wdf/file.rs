@@ -12,7 +12,8 @@ use super::{Handle, client, control, deliver, life, object, preprocess, queue_st
 use crate::kernel::io::major::{CLEANUP, CLOSE, CREATE};
 use crate::kernel::io::open;
 use crate::kernel::io::text::new_string;
-use crate::kernel::{self, RequestKind, call_back, kernel, submit};
+use crate::kernel::sync::worker::submit;
+use crate::kernel::{self, RequestKind, call_back, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Outcome, PASSIVE, fail, functions};

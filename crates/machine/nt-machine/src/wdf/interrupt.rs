@@ -15,7 +15,8 @@ use super::object::{self, create, created};
 use super::{Handle, life, locks, resource_list, structures, sync};
 use crate::kernel::io::interrupt::{self as io, Service};
 use crate::kernel::io::resources::{self, DEVICE_IRQL, Interrupt as Resource};
-use crate::kernel::{self, call_back, kernel, submit};
+use crate::kernel::sync::worker::submit;
+use crate::kernel::{self, call_back, kernel};
 use crate::layout::{
     CM_PARTIAL_RESOURCE_DESCRIPTOR, DEVICE_OBJECT, INTERRUPT_OBJECT, WDF_INTERRUPT_CONFIG,
     WDF_INTERRUPT_EXTENDED_POLICY, WDF_INTERRUPT_INFO, WDF_OBJECT_ATTRIBUTES,

@@ -9,7 +9,7 @@ use super::turn::Turn;
 use super::{Handle, child_list, file, life, object, power, preprocess};
 use crate::kernel::io::major::{PNP, POWER};
 use crate::kernel::io::stack;
-use crate::kernel::submit;
+use crate::kernel::sync::worker::submit;
 use crate::memory::{Fault, OrStop as _};
 use crate::routine::{Outcome, fail};
 use crate::verify::{GapKind, gap};

@@ -10,7 +10,7 @@ use super::packet::{self, ACK, FIN, Headers, RST, SYN, TCP};
 use super::route::{Entry, stages};
 use super::state::{Delivered, Flow, LayerVerdict, Mark, Passage, Pended, Verdict, state};
 use super::{buffers, stream};
-use crate::kernel::submit;
+use crate::kernel::sync::worker::submit;
 use crate::layout::NET_BUFFER_LIST;
 use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, PASSIVE};

@@ -10,7 +10,7 @@ use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus}
 use super::data::EventData;
 use crate::cpu::thread;
 use crate::image::Leaving;
-use crate::kernel::{REQUEST_RULES, call_back, kernel, lock};
+use crate::kernel::{call_back, kernel, lock, request_rules};
 use crate::layout::{EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, GUID};
 use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
@@ -105,7 +105,7 @@ routines! { pub(super) ROUTINES;
     fn EtwActivityIdControl(code: u32, place: GuestPtr<GUID>) -> Result<NtStatus, Fault> {
         let mut id = place.id()?;
         // A dispatch routine runs on the thread of its client, which can store an id. System threads cannot.
-        let result = if (REQUEST_RULES.is_for_user)() {
+        let result = if request_rules::is_for_user() {
             kernel().engine.user_activity_id_control(code, &mut id)
         } else {
             kernel().engine.activity_id_control(code, &mut id)

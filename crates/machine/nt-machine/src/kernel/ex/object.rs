@@ -8,7 +8,8 @@ use super::handle::KernelHandle;
 use super::namespace::Names;
 use crate::cpu::thread;
 use crate::image::Leaving;
-use crate::kernel::{kernel, key_closed, lock, submit};
+use crate::kernel::{kernel, lock};
+use crate::part::Part;
 use crate::routine::{NO_RESOURCES, PASSIVE};
 use crate::sorted::{SortedMap, SortedSet};
 use crate::verify::{self, Breach, Rule, Wdm};
@@ -47,6 +48,21 @@ fn leak(rule: Rule, routine: Option<&str>) -> Breach {
         Some("IoGetAttachedDeviceReference") => rule.named(Wdm::DanglingDeviceObjectReference),
         _ => rule.into(),
     }
+}
+
+/// The functions of the layers above that the object manager calls.
+pub(crate) struct Hooks {
+    /// Queues a job for a worker thread.
+    pub(crate) submit: fn(u64, Box<dyn FnOnce() + Send>),
+    /// A handle of a registry key was closed.
+    pub(crate) key_closed: fn(KernelHandle),
+}
+
+static HOOKS: Part<Hooks> = Part::new();
+
+/// Sets the functions. Later calls have no effect.
+pub(crate) fn attach(hooks: &'static Hooks) {
+    HOOKS.attach(hooks);
 }
 
 /// The functions that are called when the last handle to an object is closed, and when its last reference is gone.
@@ -143,7 +159,7 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     let closed = lock(&kernel().objects).handles.remove(&handle);
     if let Some(closed) = closed {
         if closed.kind == "key" {
-            key_closed(handle);
+            (HOOKS.get().key_closed)(handle);
         }
         last_handle_closed(closed.object);
         return NtStatus::Success;
@@ -211,7 +227,9 @@ pub(crate) fn end_if_unused(object: u64) {
         if used { None } else { objects.managed.remove(&object) }
     };
     match ended {
-        Some(lifetime) if thread::irql() > PASSIVE => submit(object, move || (lifetime.last_reference)(object)),
+        Some(lifetime) if thread::irql() > PASSIVE => {
+            (HOOKS.get().submit)(object, Box::new(move || (lifetime.last_reference)(object)));
+        }
         Some(lifetime) => (lifetime.last_reference)(object),
         None => {}
     }

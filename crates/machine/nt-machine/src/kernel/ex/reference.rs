@@ -6,7 +6,7 @@ use super::handle::KernelHandle;
 use super::namespace;
 use super::object::{self, close, dereference, kind_and_object, open, reference};
 use crate::cpu::thread;
-use crate::kernel::{REQUEST_RULES, kernel, lock};
+use crate::kernel::{kernel, lock, request_rules};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
@@ -196,7 +196,7 @@ routines! { pub(super) ROUTINES;
     /// A dispatch routine runs on the thread of its client.
     #[irql(ANY)]
     fn ExGetPreviousMode() -> i8 {
-        i8::from((REQUEST_RULES.is_for_user)())
+        i8::from(request_rules::is_for_user())
     }
 
     #[irql(APC), fixed]

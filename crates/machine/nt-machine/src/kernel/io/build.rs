@@ -12,6 +12,7 @@ use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::sync::event;
 use crate::kernel::sync::process::process;
+use crate::kernel::sync::worker;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT, MDL, THREAD};
 use crate::memory::OrStop as _;
@@ -364,7 +365,7 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
 /// Sends a power IRP. As in Windows, a thread of the power manager does so, and the device lives until it is sent.
 fn send_power(target: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP>) {
     let held = super::device::Held::new(target);
-    super::work::submit(request.address(), move || {
+    worker::submit(request.address(), move || {
         call_driver(target, request).or_stop();
         drop(held);
     });

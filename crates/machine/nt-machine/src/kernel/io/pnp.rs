@@ -9,7 +9,8 @@ use super::manager::{
     REMOVE_DEVICE, START_DEVICE, STOP_DEVICE, SURPRISE_REMOVAL,
 };
 use super::request::dispatch_routine;
-use super::{build, device, relations, resources, stack, work};
+use super::{build, device, relations, resources, stack};
+use crate::kernel::sync::worker;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::DEVICE_OBJECT;
 use crate::memory::{Fault, GuestPtr};
@@ -67,7 +68,7 @@ pub(super) fn invalidate_relations(physical: Object, kind: i32) {
 
 /// `IoRequestDeviceEject`: another thread removes the device, unless its driver refuses.
 pub(super) fn eject(physical: Object) {
-    work::submit(physical.address(), move || {
+    worker::submit(physical.address(), move || {
         if relations::is_child(physical) {
             let _turn = Turn::take();
             let _ = relations::eject(physical);
@@ -91,7 +92,7 @@ fn schedule(physical: Object, action: Action) {
         }
         scheduled.push((physical, action));
     }
-    work::submit(physical.address(), move || {
+    worker::submit(physical.address(), move || {
         let failed = || -> Outcome<Option<Object>> {
             let _turn = Turn::take();
             {
@@ -202,7 +203,7 @@ fn start(device: Object, physical: Object) -> Outcome {
 
 /// Makes another thread remove a device by surprise.
 fn remove_later(device: Object) {
-    work::submit(device.address(), move || {
+    worker::submit(device.address(), move || {
         let _ = remove_device(device, true, || (kernel().close_clients)(device));
     });
 }

@@ -6,8 +6,8 @@
 
 use etw_types::NtStatus;
 
-use super::work;
 use crate::kernel::sync::scheduler::Timer;
+use crate::kernel::sync::worker;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{
     DEVICE_OBJECT, PO_FX_COMPONENT, PO_FX_COMPONENT_V2, PO_FX_DEVICE, PO_FX_DEVICE_V2, PO_FX_DEVICE_V3,
@@ -249,7 +249,7 @@ fn update(handle: Handle, body: impl FnOnce(&mut Managed)) {
         !std::mem::replace(&mut device.is_running, true)
     });
     if is_new == Some(true) {
-        work::submit(handle.address(), move || run(handle));
+        worker::submit(handle.address(), move || run(handle));
     }
 }
 

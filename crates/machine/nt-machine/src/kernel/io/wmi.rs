@@ -7,8 +7,9 @@ use etw_types::{Guid, NtStatus};
 
 use super::client::{Completion, Submission, send};
 use super::major::SYSTEM_CONTROL;
-use super::{device, stack, work};
+use super::{device, stack};
 use crate::kernel::ex::object;
+use crate::kernel::sync::worker;
 use crate::kernel::{Answer, kernel, lock, pool};
 use crate::layout::{
     DEVICE_OBJECT, WMIREGGUID, WMIREGINFO, WNODE_HEADER, WNODE_ITEM, WNODE_SINGLE_INSTANCE, WNODE_TOO_SMALL,
@@ -124,7 +125,7 @@ fn send_irp(device: Object, minor: u8, path: u64, (buffer, size): (u64, u32)) ->
 
 /// Queries the registration information of a driver. As in Windows, another thread does this.
 fn query_later(device: Object, path: u64, from: u64) {
-    work::submit(device.address(), move || {
+    worker::submit(device.address(), move || {
         if device::exists(device) {
             query_registration(device, path, from).or_stop();
         }

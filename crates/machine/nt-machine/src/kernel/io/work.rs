@@ -1,11 +1,8 @@
-//! Work items, and the threads that run them at `PASSIVE_LEVEL`.
-
-use std::thread as std_thread;
+//! Work items.
 
 use super::device::Held;
-use crate::cpu::thread;
 use crate::kernel::pool;
-use crate::kernel::sync::scheduler::Jobs;
+use crate::kernel::sync::worker::submit;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_WORKITEM, WORK_QUEUE_ITEM};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
@@ -101,43 +98,4 @@ fn queue_io(
         drop(held);
     });
     Ok(())
-}
-
-/// Queues a job for a worker thread. `key` identifies the job.
-pub(crate) fn submit(key: u64, job: impl FnOnce() + Send + 'static) {
-    submit_boxed(key, Box::new(job));
-}
-
-fn submit_boxed(key: u64, job: Box<dyn FnOnce() + Send>) {
-    thread::job_queued();
-    let more = kernel().scheduler.change(|state| {
-        state.work.push_back((key, job));
-        // A worker that is being started counts as idle: otherwise a busy machine would get more and more of them.
-        let more = state.idle_workers < state.work.len();
-        state.idle_workers += usize::from(more);
-        more
-    });
-    if more {
-        let number = thread::reserve_number();
-        let spawned = std_thread::Builder::new().name("worker".into()).spawn(move || serve(number));
-        if let Err(error) = spawned {
-            verify::refused_with("a thread", &error);
-        }
-    }
-}
-
-fn serve(number: u32) {
-    let scheduler = &kernel().scheduler;
-    let attached = thread::attach_as(number, GuestPtr::NULL);
-    let _attached = attached.unwrap_or_else(|error| verify::refused_with("a stack", &error));
-    loop {
-        let (key, job) = scheduler.serve(Jobs::Work, |state| {
-            let job = state.work.pop_front()?;
-            state.idle_workers -= 1;
-            state.begin_job(job.0);
-            Some(job)
-        });
-        job();
-        scheduler.end_job(key, |state| state.idle_workers += 1);
-    }
 }

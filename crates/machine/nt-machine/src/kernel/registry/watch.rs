@@ -6,7 +6,8 @@ use etw_types::NtStatus;
 
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::sync::event;
-use crate::kernel::{call_back, kernel, submit};
+use crate::kernel::sync::worker::submit;
+use crate::kernel::{call_back, kernel};
 use crate::layout::{IO_STATUS_BLOCK, KEVENT, WORK_QUEUE_ITEM};
 use crate::memory::{Fault, GuestPtr, OrStop as _};
 use crate::routine::{Out, PASSIVE};

@@ -8,7 +8,7 @@ use super::waiters::{MUTANT, SEMAPHORE, Waitable};
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
-use crate::kernel::{REQUEST_RULES, kernel};
+use crate::kernel::{kernel, request_rules};
 use crate::layout::{KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
@@ -32,7 +32,7 @@ routines! { pub(super) ROUTINES;
             verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql} with Wait, allowed up to 1"));
         }
         SIGNALS.set(SIGNALS.get().wrapping_add(1));
-        (REQUEST_RULES.sets_event)(event.address());
+        request_rules::sets_event(event.address());
         signal(event.Header(), 1)
     }
 

@@ -17,6 +17,7 @@ pub(crate) mod thread;
 pub(crate) mod timer;
 mod turns;
 pub(crate) mod waiters;
+pub(crate) mod worker;
 
 use crate::routine::Routine;
 

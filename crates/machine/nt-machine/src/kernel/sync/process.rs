@@ -9,7 +9,7 @@ use crate::cpu::stack::Stack;
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
-use crate::kernel::{REQUEST_RULES, call_back, kernel, lock};
+use crate::kernel::{call_back, kernel, lock, request_rules};
 use crate::layout::{CLIENT_ID, THREAD};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
@@ -353,7 +353,7 @@ fn processors(group: u16) -> u32 {
 /// Returns whether a thread is a system thread: all but one that runs a dispatch routine for a program. Only the current thread
 /// can be asked about; others are the driver's own, as a rule.
 fn is_system_thread(wanted: GuestPtr<Opaque>) -> bool {
-    wanted != thread::object() || !(REQUEST_RULES.is_for_user)()
+    wanted != thread::object() || !request_rules::is_for_user()
 }
 
 /// Returns the object of the system process.

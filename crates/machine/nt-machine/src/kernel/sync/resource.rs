@@ -4,7 +4,7 @@ use super::irql;
 use super::scheduler::State;
 use crate::cpu::thread;
 use crate::kernel::pool;
-use crate::kernel::{REQUEST_RULES, kernel, lock};
+use crate::kernel::{kernel, lock, request_rules};
 use crate::layout::ERESOURCE;
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Outcome, done, routines};
@@ -251,7 +251,7 @@ pub(super) enum Access {
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
 pub(super) fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
     // A system thread has no normal APCs.
-    if (REQUEST_RULES.is_for_client)() && irql::are_apcs_enabled() {
+    if request_rules::is_for_client() && irql::are_apcs_enabled() {
         let breach = Rule::LockMisuse.named(Wdm::WithinCriticalRegion);
         verify::find(breach, format_args!("acquires a resource outside of a critical region"));
     }

@@ -4,7 +4,7 @@ use super::irql;
 use crate::Os;
 use crate::cpu::thread;
 use crate::image;
-use crate::kernel::{REQUEST_RULES, kernel, lock};
+use crate::kernel::{kernel, lock, request_rules};
 use crate::layout::{FAST_MUTEX, KLOCK_QUEUE_HANDLE};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Irql, Out, routines};
@@ -288,7 +288,7 @@ pub(crate) fn release_as(kind: LockKind, spin_lock: GuestPtr<u64>) -> Result<(),
         verify::find(breach, format_args!("releases a spin lock {what}"));
         return Ok(());
     }
-    (REQUEST_RULES.lock_released)()?;
+    request_rules::lock_released()?;
     spin_lock.write(0)
 }
 
