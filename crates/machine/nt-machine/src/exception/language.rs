@@ -13,15 +13,14 @@ use crate::memory::{Fault, GuestPtr};
 /// A filter that is not a function: the exception is always handled.
 const ALWAYS: u32 = 1;
 
-impl SCOPE_RECORD {
-    const fn contains(&self, rva: u64) -> bool {
-        self.BeginAddress as u64 <= rva && rva < self.EndAddress as u64
-    }
+/// Returns whether a scope guards an address of the image.
+const fn contains(scope: &SCOPE_RECORD, rva: u64) -> bool {
+    scope.BeginAddress as u64 <= rva && rva < scope.EndAddress as u64
+}
 
-    /// Returns whether this is a `__finally`, which has no block to jump to.
-    const fn is_termination(&self) -> bool {
-        self.JumpTarget == 0
-    }
+/// Returns whether a scope is a `__finally`, which has no block to jump to.
+const fn is_termination(scope: &SCOPE_RECORD) -> bool {
+    scope.JumpTarget == 0
 }
 
 /// Runs the filters or termination handlers of a frame. Returns an `EXCEPTION_DISPOSITION`.
@@ -37,7 +36,7 @@ pub(super) fn handle(
     let flags = record.ExceptionFlags().read()?;
     for index in ScopeIndex..table.read()? {
         let scope = table.after::<SCOPE_RECORD>().at(index.into()).read()?;
-        if !scope.contains(rva) {
+        if !contains(&scope, rva) {
             continue;
         }
         if flags & ANY_UNWIND == 0 {
@@ -47,11 +46,11 @@ pub(super) fn handle(
             continue;
         }
         // The target of the unwind is in this scope or is its `__except` block, so the scopes around it are not left.
-        let is_reached = scope.contains(target) || (!scope.is_termination() && u64::from(scope.JumpTarget) == target);
+        let is_reached = contains(&scope, target) || (!is_termination(&scope) && u64::from(scope.JumpTarget) == target);
         if flags & TARGET_UNWIND != 0 && is_reached {
             break;
         }
-        if scope.is_termination() {
+        if is_termination(&scope) {
             // Advance before the handler runs, so that it does not run again if it raises an exception itself.
             dispatcher.ScopeIndex().write(index + 1)?;
             thread::call(base + u64::from(scope.HandlerAddress), &[1, frame]);
@@ -68,7 +67,7 @@ fn filter(
     frame: u64,
     context: GuestPtr<CONTEXT>,
 ) -> Result<Option<u32>, Fault> {
-    if scope.is_termination() {
+    if is_termination(scope) {
         return Ok(None);
     }
     let verdict = if scope.HandlerAddress == ALWAYS {

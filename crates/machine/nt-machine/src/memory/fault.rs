@@ -66,15 +66,37 @@ pub(crate) fn on_unhandled(stop: &'static Unhandled) {
 }
 
 /// Extends the results of accesses that fail only if the driver or the host made a mistake that ends the run.
-pub(crate) trait OrStop<T> {
-    /// Returns the value, or ends the run if the access faulted.
-    fn or_stop(self) -> T;
+pub(crate) trait OrStop {
+    /// The value, or what else is left if the access did not fault.
+    type Left;
+
+    /// Returns what is left, or ends the run if the access faulted.
+    fn or_stop(self) -> Self::Left;
 }
 
-impl<T> OrStop<T> for Result<T, Fault> {
+/// An error that is a fault, or can be one.
+pub(crate) trait MayFault: Sized {
+    /// What is left of a result that is not a fault.
+    type Left<T>;
+
+    /// Returns what is left of a result, or ends the run if it is a fault.
+    fn or_stop<T>(result: Result<T, Self>) -> Self::Left<T>;
+}
+
+impl<T, E: MayFault> OrStop for Result<T, E> {
+    type Left = E::Left<T>;
+
+    fn or_stop(self) -> E::Left<T> {
+        E::or_stop(self)
+    }
+}
+
+impl MayFault for Fault {
+    type Left<T> = T;
+
     #[expect(clippy::panic, reason = "a fault before a machine was started is a mistake of the host")]
-    fn or_stop(self) -> T {
-        self.unwrap_or_else(|fault| match STOP.find() {
+    fn or_stop<T>(result: Result<T, Self>) -> T {
+        result.unwrap_or_else(|fault| match STOP.find() {
             Some(Unhandled(stop)) => stop(fault),
             None => panic!("the host {fault}"),
         })

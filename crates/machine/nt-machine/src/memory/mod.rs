@@ -17,7 +17,7 @@ mod slice;
 mod tests;
 
 pub(crate) use access::recover;
-pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, is_canonical, on_unhandled};
+pub(crate) use fault::{Access, Fault, MayFault, OrStop, Recovery, Unhandled, is_canonical, on_unhandled};
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use poke::poke;

@@ -9,7 +9,7 @@ mod tests;
 
 use etw_types::NtStatus;
 
-use crate::memory::{Fault, GuestPtr, OrStop};
+use crate::memory::{Fault, GuestPtr, MayFault, OrStop as _};
 
 pub(crate) use argument::{Argument, Ignored, Irql, Out, Rest, Slots};
 pub(crate) use declare::{declare, functions, routines};
@@ -216,11 +216,13 @@ impl From<NtStatus> for Failure {
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 /// A status is left, because it is for a caller that is not the driver.
-impl<T> OrStop<Result<T, NtStatus>> for Outcome<T> {
-    fn or_stop(self) -> Result<T, NtStatus> {
-        self.map_err(|failure| match failure {
-            Failure::Status(status) => status,
-            Failure::Fault(fault) => Err(fault).or_stop(),
+impl MayFault for Failure {
+    type Left<T> = Result<T, NtStatus>;
+
+    fn or_stop<T>(result: Outcome<T>) -> Result<T, NtStatus> {
+        result.map_err(|failure| match failure {
+            Self::Status(status) => status,
+            Self::Fault(fault) => Err(fault).or_stop(),
         })
     }
 }
