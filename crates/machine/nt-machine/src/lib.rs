@@ -30,44 +30,25 @@
 )]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
-mod cng;
-mod config;
-mod coverage;
-mod cpu;
-mod exception;
-mod filter;
-mod hardware;
-mod hid;
-mod image;
-mod kernel;
-mod layout;
 mod loader;
 mod machine;
-mod memory;
-mod part;
-mod requests;
-mod routine;
-mod sorted;
-mod verify;
-mod wdf;
-mod wfp;
 
-pub use config::{
-    BeforeEntry, Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time,
-};
-pub use coverage::{Callbacks, Coverage, Order, RecordedCall, RecordedPrint};
-pub use filter::{FileOpen, FileRequest};
-pub use hardware::{HardwareAccess, HardwareScript, Register};
-pub use image::{ImageOffset, MOST_IMAGES};
-pub use kernel::components::{component, is_modelled};
-pub use kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};
-pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
     DeviceId, FileId, FilePort, Guest, Guests, Loaded, Machine, Role, RoutineInfo, Support, all_routines, can_fail,
     support,
 };
-pub use requests::{Answer, IoRequest, RequestKind};
-pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
-pub use wfp::{Connection, Delivered, LayerVerdict, Packet, Passage, Verdict};
+pub use nt_filters::{FileOpen, FileRequest};
+pub use nt_kernel::components::{component, is_modelled};
+pub use nt_kernel::config::{
+    BeforeEntry, Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time,
+};
+pub use nt_kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};
+pub use nt_kernel::io::wmi::{WmiOperation, WmiRequest};
+pub use nt_kernel::{Answer, IoRequest, RequestKind};
+pub use nt_network::{Connection, Delivered, LayerVerdict, Packet, Passage, Verdict};
+pub use nt_processor::coverage::{Callbacks, Coverage, Order, RecordedCall, RecordedPrint};
+pub use nt_processor::image::{ImageOffset, MOST_IMAGES};
+pub use nt_verifier::hardware::{HardwareAccess, HardwareScript, Register};
+pub use nt_verifier::verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

@@ -5,9 +5,8 @@
 //! change. So a constant counts only if it is a variable with a value of `MM_SYSTEM_RANGE_START`, or if the code compares
 //! it as an unsigned number, and uses it in no other way.
 
+use nt_processor::layout::operand_length;
 use pe_image::{Layout, Section};
-
-use crate::layout::operand_length;
 
 /// The start of the system's addresses on this host.
 const LOWEST: u64 = 0x1_0000;

@@ -2,9 +2,8 @@
 
 use std::io;
 
+use nt_processor::memory::{GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
 use pe_image::{Layout, Section};
-
-use crate::memory::{GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
 
 /// The size of the inaccessible area on either side of an image. An index that is a little too large for a table of the
 /// driver must not depend on what the system happens to map next to the image.

@@ -3,17 +3,17 @@
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
+use nt_framework::Handle;
+use nt_kernel::io::client::Mode;
+use nt_kernel::io::{exchange, open, stack};
+use nt_kernel::{Answer, IoRequest, lock};
+use nt_processor::cpu::thread;
+use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT};
+use nt_processor::memory::{GuestPtr, OrStop as _};
+use nt_processor::sorted::{SortedMap, SortedSet};
+use nt_verifier::routine::Outcome;
 
 use super::{gaps, parts};
-use crate::cpu::thread;
-use crate::kernel::io::client::Mode;
-use crate::kernel::io::{exchange, open, stack};
-use crate::kernel::{Answer, IoRequest, lock};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
-use crate::memory::{GuestPtr, OrStop as _};
-use crate::routine::Outcome;
-use crate::sorted::{SortedMap, SortedSet};
-use crate::wdf::{self, Handle};
 
 /// Identifies an open device for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ pub(super) enum File {
 /// A pending request, or the result of one.
 #[derive(Debug)]
 pub(super) enum Sent {
-    Framework(wdf::Sent),
+    Framework(nt_framework::Sent),
     Packets(exchange::Sent),
     Over(Answer),
 }
@@ -45,7 +45,7 @@ pub(super) enum Sent {
 impl Sent {
     pub(super) fn cancel(&self) {
         match self {
-            Self::Framework(sent) => wdf::cancel_sent(*sent),
+            Self::Framework(sent) => nt_framework::cancel_sent(*sent),
             Self::Packets(sent) => sent.cancel().or_stop(),
             Self::Over(_) => {}
         }
@@ -98,14 +98,14 @@ impl FileId {
 impl File {
     pub(super) fn open(device: Device, name: &str) -> Outcome<Self> {
         Ok(match device {
-            Device::Framework(device) => Self::Framework(device, wdf::open(device, name)?),
+            Device::Framework(device) => Self::Framework(device, nt_framework::open(device, name)?),
             Device::Packets(device) => Self::Packets(device, open::open(device, name, Mode::User)?),
         })
     }
 
     pub(super) fn close(self) {
         match self {
-            Self::Framework(device, file) => wdf::close(device, file),
+            Self::Framework(device, file) => nt_framework::close(device, file),
             Self::Packets(_, file) => open::close(file),
         }
     }
@@ -113,7 +113,7 @@ impl File {
     /// Returns why the system does not open a device, or `None` if the driver refused.
     pub(super) fn why_not_opened(device: Device) -> Option<&'static str> {
         match device {
-            Device::Framework(device) => wdf::why_not_opened(device),
+            Device::Framework(device) => nt_framework::why_not_opened(device),
             Device::Packets(device) => open::why_not_opened(device).or_stop(),
         }
     }
@@ -127,9 +127,9 @@ impl File {
 
     pub(super) fn begin(self, request: &IoRequest) -> Sent {
         let sent = match self {
-            Self::Framework(device, file) => wdf::begin(device, file, request).map(|begun| match begun {
-                wdf::Begun::Request(sent) => Sent::Framework(sent),
-                wdf::Begun::Packet(sent) => Sent::Packets(sent),
+            Self::Framework(device, file) => nt_framework::begin(device, file, request).map(|begun| match begun {
+                nt_framework::Begun::Request(sent) => Sent::Framework(sent),
+                nt_framework::Begun::Packet(sent) => Sent::Packets(sent),
             }),
             Self::Packets(device, file) => exchange::begin(device, file, request, Mode::User).map(Sent::Packets),
         };
@@ -202,7 +202,7 @@ pub(super) fn begun(begun: Begun) -> u64 {
 
 pub(super) fn end(begun: Begun) -> Answer {
     let (result, is_of_framework) = match begun.sent {
-        Sent::Framework(sent) => (wdf::finish(sent), true),
+        Sent::Framework(sent) => (nt_framework::finish(sent), true),
         Sent::Packets(sent) => (exchange::finish(sent).or_stop(), false),
         Sent::Over(result) => (result, false),
     };

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
+use windows_releases::Release as Os;
+
 use super::routines::{RoutineInfo, Support, all_routines};
-use crate::Os;
 
 const HEAD: &str = "\
 # Routines of nt-host

@@ -3,13 +3,13 @@
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
+use nt_filters::{Begun, FileOpen, FileRequest};
+use nt_kernel::{Answer, lock};
+use nt_processor::memory::OrStop as _;
+use nt_processor::sorted::SortedMap;
+use nt_verifier::routine::Outcome;
 
 use super::{Machine, gaps, parts};
-use crate::filter::{self, Begun, FileOpen, FileRequest};
-use crate::kernel::{Answer, lock};
-use crate::memory::OrStop as _;
-use crate::routine::Outcome;
-use crate::sorted::SortedMap;
 
 /// Identifies a connection to a communication port of a minifilter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Machine {
     /// the result.
     #[must_use]
     pub fn open_file(self, open: &FileOpen) -> (u64, Answer) {
-        let (file, answer) = match filter::open(open).or_stop() {
+        let (file, answer) = match nt_filters::open(open).or_stop() {
             Ok(opened) => opened,
             Err(status) => (0, Answer { status, ..Answer::default() }),
         };
@@ -74,7 +74,7 @@ impl Machine {
     /// Fails if the file is not open or there is no memory for the buffers.
     pub fn begin_file(self, file: u64, request: &FileRequest) -> Result<u64, NtStatus> {
         let object = lock(clients()).files.get(&file).copied().ok_or(NtStatus::InvalidHandle)?;
-        let begun = filter::begin(object, request).or_stop()?;
+        let begun = nt_filters::begin(object, request).or_stop()?;
         let mut clients = lock(clients());
         clients.numbers += 1;
         let number = clients.numbers;
@@ -86,7 +86,7 @@ impl Machine {
     #[must_use]
     pub fn finish_file(self, number: u64) -> Option<Answer> {
         let begun = lock(clients()).begun.remove(&number)?;
-        let answer = answered(filter::finish(begun));
+        let answer = answered(nt_filters::finish(begun));
         if !answer.reached {
             gaps::not_filtered("an operation on a file");
         }
@@ -97,7 +97,7 @@ impl Machine {
     pub fn cancel_file(self, number: u64) {
         let begun = lock(clients()).begun.get(&number).copied();
         if let Some(begun) = begun {
-            filter::cancel(begun);
+            nt_filters::cancel(begun);
         }
     }
 
@@ -105,7 +105,7 @@ impl Machine {
     #[must_use]
     pub fn close_file(self, file: u64) -> bool {
         let file = lock(clients()).files.remove(&file);
-        file.map(filter::close).is_some()
+        file.map(nt_filters::close).is_some()
     }
 
     /// Detaches the driver's minifilter from the volume, or attaches it again.
@@ -114,7 +114,7 @@ impl Machine {
     ///
     /// Returns the minifilter's status if it refuses.
     pub fn set_attached(self, is_attached: bool) -> Result<(), NtStatus> {
-        filter::set_attached(is_attached).or_stop()
+        nt_filters::set_attached(is_attached).or_stop()
     }
 
     /// Connects to a communication port of the minifilter.
@@ -123,7 +123,7 @@ impl Machine {
     ///
     /// Returns the minifilter's status if it refuses. Also fails if there is no port with this name.
     pub fn connect_port(self, name: &str, context: &[u8]) -> Result<FilePort, NtStatus> {
-        let connected = filter::connect(name, context).or_stop().map(FilePort);
+        let connected = nt_filters::connect(name, context).or_stop().map(FilePort);
         connected.inspect_err(|status| {
             if *status == NtStatus::ObjectNameNotFound {
                 gaps::no_such_port(name);
@@ -134,24 +134,24 @@ impl Machine {
     /// Sends a message to the minifilter.
     #[must_use]
     pub fn send_to_port(self, port: FilePort, input: &[u8], output: u32) -> Answer {
-        answered(filter::send(port.0, input, output))
+        answered(nt_filters::send(port.0, input, output))
     }
 
     /// Gives the reply to the next message of the minifilter. Returns whether the port is connected.
     #[must_use]
     pub fn reply_to_port(self, port: FilePort, reply: Vec<u8>) -> bool {
-        filter::reply(port.0, reply)
+        nt_filters::reply(port.0, reply)
     }
 
     /// Takes the messages of the minifilter. Returns `None` if the port is not connected.
     #[must_use]
     pub fn port_messages(self, port: FilePort) -> Option<Vec<Vec<u8>>> {
-        filter::messages(port.0)
+        nt_filters::messages(port.0)
     }
 
     /// Closes a connection. Returns whether it was open.
     #[must_use]
     pub fn disconnect_port(self, port: FilePort) -> bool {
-        filter::disconnect(port.0)
+        nt_filters::disconnect(port.0)
     }
 }

@@ -3,13 +3,11 @@
 //! A request that the driver completes with an error has reached it, and is no gap.
 
 use etw_types::NtStatus;
-
-use crate::kernel::io::device::Owner;
-use crate::kernel::io::wmi::WmiRequest;
-use crate::kernel::{IoRequest, RequestKind, kernel, lock};
-use crate::verify::GapKind;
-use crate::verify::gap;
-use crate::{filter, wdf};
+use nt_kernel::io::device::Owner;
+use nt_kernel::io::wmi::WmiRequest;
+use nt_kernel::{IoRequest, RequestKind, kernel, lock};
+use nt_verifier::verify::GapKind;
+use nt_verifier::verify::gap;
 
 /// The maximum number of device names that advice lists.
 const MOST_NAMES: usize = 8;
@@ -81,7 +79,7 @@ pub(super) fn not_opened(why: &str, status: NtStatus) {
 
 /// Returns the names and links of the driver's devices.
 pub(super) fn device_names() -> Vec<String> {
-    let mut names = wdf::names();
+    let mut names = nt_framework::names();
     {
         let io = lock(&kernel().io);
         let devices =
@@ -106,7 +104,7 @@ pub(super) fn no_such_name(name: &str) {
 
 /// Records that a file operation had no minifilter to go through.
 pub(super) fn not_filtered(what: &str) {
-    let why = filter::why_not_filtered();
+    let why = nt_filters::why_not_filtered();
     gap::add(GapKind::NotReached, format!("{what} did not reach the driver: {why}"));
 }
 

@@ -1,8 +1,7 @@
 //! The images of a run: the driver under test and those that it needs, in the order in which they are loaded.
 
+use nt_processor::image::{DRIVER, MOST_IMAGES};
 use pe_image::Layout;
-
-use crate::image::{DRIVER, MOST_IMAGES};
 
 /// The entry point of an export driver.
 pub(crate) const INITIALIZE: &str = "DllInitialize";

@@ -3,30 +3,25 @@
 use std::io as std_io;
 
 use etw_types::NtStatus;
+use nt_kernel::config::BeforeEntry;
+use nt_kernel::io::{device, interrupt, modules, plug_play, power_framework, registration, stack};
+use nt_kernel::pool::paging;
+use nt_kernel::registry::keys;
+use nt_kernel::sync::scheduler::Timer;
+use nt_kernel::sync::thread;
+use nt_kernel::{call_back, etw, kernel, lock};
+use nt_processor::cpu::switch;
+use nt_processor::image::{self, DRIVER, Leaving};
+use nt_processor::layout::DRIVER_OBJECT;
+use nt_processor::memory::GuestPtr;
+use nt_processor::memory::OrStop as _;
+use nt_verifier::exception::system_calls;
+use nt_verifier::routine::PASSIVE;
+use nt_verifier::verify::{self, GapKind, Rule, gap};
 
 use super::guests::{Guest, Guests, INITIALIZE, Role};
 use super::{Machine, parts, plug};
-use crate::cng;
-use crate::config::BeforeEntry;
-use crate::cpu::switch;
-use crate::exception::system_calls;
-use crate::filter;
-use crate::hid;
-use crate::image::{self, DRIVER, Leaving};
-use crate::kernel::io::{device, interrupt, modules, plug_play, power_framework, registration, stack};
-use crate::kernel::pool::paging;
-use crate::kernel::registry::keys;
-use crate::kernel::sync::scheduler::Timer;
-use crate::kernel::sync::thread;
-use crate::kernel::{call_back, etw, kernel, lock};
-use crate::layout::DRIVER_OBJECT;
 use crate::loader::{Import, Mapped};
-use crate::memory::GuestPtr;
-use crate::memory::OrStop as _;
-use crate::routine::PASSIVE;
-use crate::verify::{self, GapKind, Rule, gap};
-use crate::wdf;
-use crate::wfp;
 
 /// The bits of the security cookie that the loader sets in place of the linker's default: the upper 16 bits are zero.
 const COOKIE_MASK: u64 = 0x0000_FFFF_FFFF_FFFF;
@@ -145,7 +140,7 @@ fn load_all(guests: &Guests) -> std_io::Result<Loaded> {
             return Ok(Loaded::Refused(status, reason));
         }
         // A loader that is a guest does not say whether a framework has registered.
-        if guest.role == Role::Framework && !guests.has_loader() && !wdf::has_library() {
+        if guest.role == Role::Framework && !guests.has_loader() && !nt_framework::has_library() {
             let reason = format!("{} is not a framework: its DriverEntry did not call WdfRegisterLibrary", guest.name);
             return Ok(Loaded::Refused(NtStatus::InvalidImageFormat, reason));
         }
@@ -223,7 +218,7 @@ fn unload() -> NtStatus {
     plug::remove_all();
     report_calls_that_did_not_fail();
     let driver = lock(&kernel().io).driver;
-    let filtered = filter::unload(driver);
+    let filtered = nt_filters::unload(driver);
     match filtered {
         // A minifilter without an unload callback stays loaded.
         Some((NtStatus::FltDoNotDetach, _)) => return NtStatus::InvalidDeviceRequest,
@@ -256,8 +251,8 @@ fn unload() -> NtStatus {
 fn unload_others() {
     loop {
         let Some(resident) = lock(&parts().residents).last().cloned() else { return };
-        wdf::decommission(resident.mapped.region());
-        filter::unload(resident.driver);
+        nt_framework::decommission(resident.mapped.region());
+        nt_filters::unload(resident.driver);
         if resident.is_library {
             if let Some(routine) = resident.export("DllUnload") {
                 call_back("DllUnload", PASSIVE, GuestPtr::new(routine), &[]);
@@ -313,10 +308,10 @@ fn gone(resident: &Resident) {
     }
     etw::report_leaks(leaving);
     if resident.number == DRIVER {
-        wdf::report_leaks();
+        nt_framework::report_leaks();
     }
-    filter::report_leaks(leaving);
-    wfp::report_leaks(leaving);
+    nt_filters::report_leaks(leaving);
+    nt_network::report_leaks(leaving);
     lock(&kernel.io).report_leaks(leaving);
     lock(&kernel.notifications).report_leaks(leaving);
     if leaving.is_last() {
@@ -325,8 +320,8 @@ fn gone(resident: &Resident) {
         lock(&kernel.callbacks).forget();
         interrupt::forget();
         power_framework::forget();
-        cng::forget();
-        hid::forget();
+        nt_crypto::forget();
+        nt_hid::forget();
     }
     lock(&kernel.objects).report_leaks(leaving);
     lock(&kernel.pool).report_leaks(leaving);

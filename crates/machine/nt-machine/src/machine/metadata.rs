@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use nt_verifier::routine::{HAL, KERNEL, Kind, Routine, Signature};
 use serde_json::Value;
 
 use super::routines::all;
 use super::undeclared::{DIFFERENT, UNDECLARED};
-use crate::routine::{HAL, KERNEL, Kind, Routine, Signature};
 
 /// The folders of windows-sys with declarations for drivers.
 const DIRS: [&str; 6] = [

@@ -27,20 +27,14 @@ use std::io;
 use std::sync::{Mutex, OnceLock};
 
 use etw_engine::{Engine, Session};
-
-use crate::cng;
-use crate::config::Config;
-use crate::coverage::{self, callbacks};
-use crate::cpu::thread::{self, Threads};
-use crate::exception::signals;
-use crate::filter;
-use crate::hardware::{self, Hardware, HardwareAccess};
-use crate::hid;
-use crate::image::{self, Images};
-use crate::kernel::{self, Kernel, Table, lock};
-use crate::verify::{self, Findings, Gap, Verifier};
-use crate::wdf;
-use crate::wfp;
+use nt_kernel::config::Config;
+use nt_kernel::{Kernel, Table, lock};
+use nt_processor::coverage::{self, callbacks};
+use nt_processor::cpu::thread::{self, Threads};
+use nt_processor::image::{self, Images};
+use nt_verifier::exception::signals;
+use nt_verifier::hardware::{self, Hardware, HardwareAccess};
+use nt_verifier::verify::{self, Findings, Gap, Verifier};
 
 pub use clients::FileId;
 pub use files::FilePort;
@@ -60,13 +54,13 @@ struct Parts {
     /// The loaded images, in the order in which they were loaded.
     residents: Mutex<Vec<load::Resident>>,
     kernel: Kernel,
-    framework: wdf::Attached,
-    filters: filter::Manager,
+    framework: nt_framework::Attached,
+    filters: nt_filters::Manager,
     hardware: Hardware,
     volume: Mutex<files::Clients>,
-    filtering: Mutex<wfp::State>,
-    cryptography: Mutex<cng::State>,
-    human_interface: Mutex<hid::State>,
+    filtering: Mutex<nt_network::State>,
+    cryptography: Mutex<nt_crypto::State>,
+    human_interface: Mutex<nt_hid::State>,
     clients: Mutex<clients::Clients>,
 }
 
@@ -87,7 +81,7 @@ impl Machine {
     /// Fails if this process already has a machine, or if memory, a pipe or signal handlers are not available.
     pub fn start(config: Config, findings: Findings) -> io::Result<Self> {
         let hardware = config.hardware.clone();
-        let table = Table::new(&config, routines::all(), wdf::functions())?;
+        let table = Table::new(&config, routines::all(), nt_framework::functions())?;
         let parts = Parts {
             verifier: Verifier::new(findings)?,
             threads: Threads::default(),
@@ -96,8 +90,8 @@ impl Machine {
             images: Images::default(),
             residents: Mutex::default(),
             kernel: Kernel::new(config, table, clients::close_all_of_packets),
-            framework: wdf::Attached::new(clients::close_all_of),
-            filters: filter::Manager::default(),
+            framework: nt_framework::Attached::new(clients::close_all_of),
+            filters: nt_filters::Manager::default(),
             hardware: Hardware::new(hardware),
             volume: Mutex::default(),
             filtering: Mutex::default(),
@@ -111,18 +105,18 @@ impl Machine {
         thread::attach_to(&parts.threads);
         parts.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()));
         image::attach(&parts.images);
-        kernel::attach(&parts.kernel);
-        wdf::attach(&parts.framework);
+        nt_kernel::attach(&parts.kernel);
+        nt_framework::attach(&parts.framework);
         if let Some(coverage) = &parts.kernel.config.coverage {
             coverage::attach(coverage);
         }
         if let Some(callbacks) = &parts.kernel.config.callbacks {
             callbacks::attach(callbacks);
         }
-        filter::attach(&parts.filters);
-        wfp::attach(&parts.filtering);
-        cng::attach(&parts.cryptography);
-        hid::attach(&parts.human_interface);
+        nt_filters::attach(&parts.filters);
+        nt_network::attach(&parts.filtering);
+        nt_crypto::attach(&parts.cryptography);
+        nt_hid::attach(&parts.human_interface);
         hardware::attach(&parts.hardware);
         signals::install()?;
         Ok(Self { parts })

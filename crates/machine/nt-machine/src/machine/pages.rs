@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use windows_releases::Release as Os;
 use windows_releases::documented;
 
 use super::routines::{all_routines, kernel_routines};
-use crate::Os;
 
 /// Routines that this host accepts at a higher IRQL than their pages state. Many pages state the limit for pageable
 /// arguments, or the IRQL of a typical caller. A finding needs more than such a page.

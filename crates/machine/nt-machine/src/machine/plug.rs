@@ -1,22 +1,22 @@
 //! Devices as a client sees them: they arrive, are opened, receive requests, and are removed.
 //!
-//! How the kernel handles this depends on the device: [`crate::wdf`] serves devices of the framework; all others
+//! How the kernel handles this depends on the device: [`nt_framework`] serves devices of the framework; all others
 //! receive IRPs.
 
 use etw_types::NtStatus;
+use nt_framework::Handle;
+use nt_kernel::ex::{self, Notification, Notified};
+use nt_kernel::io::wmi::WmiRequest;
+use nt_kernel::io::{device, interrupt, names, plug_play, pnp, stack, wmi};
+use nt_kernel::{Answer, IoRequest, kernel, lock};
+use nt_processor::memory::{GuestPtr, OrStop as _};
+use nt_verifier::routine::Failure;
+use nt_verifier::verify::gap;
 
 use super::clients::{
     Beginning, Begun, Device, File, FileId, Sent, begun, clients, close_all, close_where, end, opened,
 };
 use super::{Machine, gaps};
-use crate::kernel::ex::{self, Notification, Notified};
-use crate::kernel::io::wmi::WmiRequest;
-use crate::kernel::io::{device, interrupt, names, plug_play, pnp, stack, wmi};
-use crate::kernel::{Answer, IoRequest, kernel, lock};
-use crate::memory::{GuestPtr, OrStop as _};
-use crate::routine::Failure;
-use crate::verify::gap;
-use crate::wdf::{self, Handle};
 
 /// Identifies a device for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Machine {
         let device = if is_of_framework() {
             // A framework driver may have created its devices without the framework.
             let own = || device::first().map(GuestPtr::address).ok_or(NtStatus::NoSuchDevice.into());
-            wdf::add_device().map(Handle::as_int).or_else(|failure| match failure {
+            nt_framework::add_device().map(Handle::as_int).or_else(|failure| match failure {
                 Failure::Status(NtStatus::NoSuchDevice) => own(),
                 failure => Err(failure),
             })
@@ -82,7 +82,7 @@ impl Machine {
     /// Returns the driver's status if it refuses, or if the device does not start again.
     pub fn rebalance(self, device: DeviceId) -> Result<(), NtStatus> {
         let result = match device.device() {
-            Device::Framework(device) => wdf::rebalance(device),
+            Device::Framework(device) => nt_framework::rebalance(device),
             Device::Packets(device) => pnp::rebalance(device),
         };
         result.or_stop()
@@ -95,7 +95,7 @@ impl Machine {
     /// Returns the driver's status.
     pub fn set_power(self, device: DeviceId, on: bool) -> Result<(), NtStatus> {
         let result = match device.device() {
-            Device::Framework(device) => wdf::set_power(device, on),
+            Device::Framework(device) => nt_framework::set_power(device, on),
             Device::Packets(device) => pnp::set_power(device, on),
         };
         // A driver may refuse to sleep. A device that does not wake up gets no more requests.
@@ -110,7 +110,7 @@ impl Machine {
     #[must_use]
     pub fn wmi(self, device: DeviceId, requested: &WmiRequest) -> Answer {
         let result = match device.device() {
-            Device::Framework(device) => wdf::request_wmi(device, requested),
+            Device::Framework(device) => nt_framework::request_wmi(device, requested),
             Device::Packets(device) => wmi::request(device, requested),
         };
         let answer = result.or_stop().unwrap_or_else(|status| Answer { status, ..Answer::default() });
@@ -125,7 +125,7 @@ impl Machine {
     #[must_use]
     pub fn interrupt(self, device: DeviceId, number: u32) -> Option<bool> {
         let source = match device.device() {
-            Device::Framework(device) => wdf::interrupt_source(device),
+            Device::Framework(device) => nt_framework::interrupt_source(device),
             Device::Packets(device) => stack::below(device).or_stop(),
         };
         let claimed = source.and_then(|source| interrupt::raise(source, number));
@@ -142,7 +142,7 @@ impl Machine {
             return ex::raise(notification).or_stop();
         };
         let mut outcome = plug_play::raise(device, *event).or_stop();
-        for status in wdf::target_changed(device, *event) {
+        for status in nt_framework::target_changed(device, *event) {
             outcome.add(status);
         }
         outcome
@@ -164,7 +164,7 @@ impl Machine {
     ///
     /// Returns the driver's status if it refuses. Also fails if there is no device with this name.
     pub fn open_name(self, name: &str) -> Result<FileId, NtStatus> {
-        let framework = || wdf::find(name).map(|(device, rest)| (Device::Framework(device), rest));
+        let framework = || nt_framework::find(name).map(|(device, rest)| (Device::Framework(device), rest));
         let packets = || names::resolve(name).map(|(device, rest)| (Device::Packets(device), rest));
         let Some((device, rest)) = framework().or_else(packets) else {
             gaps::no_such_name(name);
@@ -239,7 +239,7 @@ impl Machine {
 
 fn remove_device(device: Device, surprise: bool) -> Result<(), NtStatus> {
     let result = match device {
-        Device::Framework(device) => wdf::remove_device(device, surprise),
+        Device::Framework(device) => nt_framework::remove_device(device, surprise),
         Device::Packets(object) => pnp::remove_device(object, surprise, || close_all(device)),
     };
     result.or_stop()
@@ -249,13 +249,14 @@ fn remove_device(device: Device, surprise: bool) -> Result<(), NtStatus> {
 /// and have its own `AddDevice`.
 fn is_of_framework() -> bool {
     let driver = lock(&kernel().io).driver;
-    wdf::has_driver() && (wdf::adds_devices() || device::add_device_routine(driver).or_stop().is_none())
+    nt_framework::has_driver()
+        && (nt_framework::adds_devices() || device::add_device_routine(driver).or_stop().is_none())
 }
 
 /// Removes every device, as before a driver is unloaded. If the driver refuses, the device is removed by surprise.
 /// Clients close their open files, because Windows does not unload a driver that is in use.
 pub(super) fn remove_all() {
-    let framework = if wdf::has_driver() { wdf::devices() } else { Vec::new() };
+    let framework = if nt_framework::has_driver() { nt_framework::devices() } else { Vec::new() };
     let packets = if is_of_framework() { Vec::new() } else { pnp::stacks().or_stop() };
     for device in framework.into_iter().map(Device::Framework).chain(packets.into_iter().map(Device::Packets)) {
         if let Err(status) = remove_device(device, false) {

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use etw_types::NtStatus;
+use nt_kernel::config::Below;
+use nt_kernel::{client_memory, lock};
+use nt_processor::image;
+use nt_verifier::exception::changing;
 
 use super::{Machine, gaps};
-use crate::config::Below;
-use crate::exception::changing;
-use crate::kernel::{client_memory, lock};
-use crate::{filter, image, wfp};
 
 impl Machine {
     /// Waits until no DPC and no work item is left. Only the thread that serves requests may call this.
@@ -105,12 +105,12 @@ impl Machine {
     /// Returns the names of the communication ports if the driver has registered a minifilter.
     #[must_use]
     pub fn minifilter(self) -> Option<Vec<String>> {
-        filter::ports()
+        nt_filters::ports()
     }
 
     /// Returns whether the driver has registered callouts.
     #[must_use]
     pub fn has_callouts(self) -> bool {
-        wfp::has_callouts()
+        nt_network::has_callouts()
     }
 }

@@ -1,10 +1,9 @@
 //! The routines that this host has.
 
+use nt_verifier::exception;
+use nt_verifier::routine::{Fails, KERNEL, Routine};
+use windows_releases::Release as Os;
 use windows_releases::{documented, first_with_routine};
-
-use crate::Os;
-use crate::routine::{Fails, KERNEL, Routine};
-use crate::{cng, exception, filter, hid, kernel, wdf, wfp};
 
 /// How far this host supports a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +30,7 @@ pub fn support(name: &str, os: Os) -> Support {
         Some(routine) if routine.fixed => Support::Fixed,
         Some(_) => Support::Implemented,
         None if name == "__chkstk" => Support::Implemented,
-        None if kernel::data::is_variable(name) => Support::Data,
+        None if nt_kernel::data::is_variable(name) => Support::Data,
         None => Support::Trapped,
     }
 }
@@ -95,13 +94,13 @@ pub fn all_routines(os: Os) -> Vec<RoutineInfo> {
     let mut table: Vec<RoutineInfo> = exports
         .map(|(module, routine)| RoutineInfo::new(module, routine.name, Some(routine), support(routine.name, os)))
         .chain(
-            kernel::data::names()
+            nt_kernel::data::names()
                 .chain(["__chkstk"])
                 .map(|name| RoutineInfo::new(KERNEL, name, None, support(name, os))),
         )
         .collect();
     table.sort_by_key(|routine| routine.name);
-    table.extend((0..).zip(wdf::functions()).map(|(index, entry)| {
+    table.extend((0..).zip(nt_framework::functions()).map(|(index, entry)| {
         let since = first_with_function(index);
         let support = match (since.filter(|since| *since > os), entry.routine) {
             (Some(since), _) => Support::Newer(since),
@@ -124,16 +123,16 @@ fn first_with_function(index: u32) -> Option<Os> {
 pub(super) fn kernel_routines() -> impl Iterator<Item = &'static Routine> {
     let others = exception::ROUTINES
         .iter()
-        .chain(filter::ROUTINES)
-        .chain(wfp::ROUTINES)
-        .chain(cng::ROUTINES)
-        .chain(hid::ROUTINES);
-    kernel::routines().chain(others.copied().flatten())
+        .chain(nt_filters::ROUTINES)
+        .chain(nt_network::ROUTINES)
+        .chain(nt_crypto::ROUTINES)
+        .chain(nt_hid::ROUTINES);
+    nt_kernel::routines().chain(others.copied().flatten())
 }
 
 /// Returns the routines of the framework's loader: those that drivers import, and those for libraries.
 fn loader_routines() -> impl Iterator<Item = &'static Routine> {
-    wdf::LOADER.iter().chain(wdf::LIBRARY)
+    nt_framework::LOADER.iter().chain(nt_framework::LIBRARY)
 }
 
 /// Returns all routines of the kernel and of the framework's loader.
@@ -148,7 +147,7 @@ fn find(name: &str) -> Option<&'static Routine> {
 /// Returns whether a routine of the kernel or a function of the framework can be made to fail.
 #[must_use]
 pub fn can_fail(name: &str) -> bool {
-    let framework = wdf::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);
+    let framework = nt_framework::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);
     find(name).or(framework).is_some_and(|routine| routine.fails != Fails::Never)
 }
 
@@ -157,9 +156,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::{Support, all, all_routines, can_fail, support};
-    use crate::Os;
-    use crate::routine::{Fails, Kind, Routine};
-    use crate::wdf;
+    use nt_verifier::routine::{Fails, Kind, Routine};
+    use windows_releases::Release as Os;
 
     #[test]
     fn each_routine_is_there_once() {
@@ -188,7 +186,7 @@ mod tests {
             "Unmark",
             "Unregister",
         ];
-        let framework = wdf::functions().filter_map(|entry| entry.routine);
+        let framework = nt_framework::functions().filter_map(|entry| entry.routine);
         let can_fail: Vec<&Routine> = all().chain(framework).filter(|routine| routine.fails != Fails::Never).collect();
         assert!(can_fail.len() > 200, "{}", can_fail.len());
         // `WdfRequestMarkCancelableEx` cancels nothing.
@@ -199,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_routine_fails_only_with_a_value_of_the_type_that_it_returns() {
-        let framework = wdf::functions().filter_map(|entry| entry.routine);
+        let framework = nt_framework::functions().filter_map(|entry| entry.routine);
         for routine in all().chain(framework) {
             let result = routine.signature.result;
             let is_possible = match routine.fails {
@@ -234,7 +232,7 @@ mod tests {
         let names: BTreeSet<&str> = table.iter().map(|routine| routine.name).collect();
         assert_eq!(names.len(), table.len());
         let (functions, imports): (Vec<_>, Vec<_>) = table.iter().partition(|routine| routine.is_of_framework());
-        assert_eq!(functions.len(), wdf::functions().count());
+        assert_eq!(functions.len(), nt_framework::functions().count());
         assert!(imports.iter().all(|routine| routine.support != Support::Trapped));
     }
 

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, Sender};
 use std::thread as std_thread;
 
-use crate::kernel::lock;
-use crate::verify;
+use nt_kernel::lock;
+use nt_verifier::verify;
 
 /// A function to run once, and what is dropped when its thread can run the next one.
 type Task = (Box<dyn FnOnce() + Send>, Sender<()>);

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use nt_kernel::config::Time;
+use nt_processor::cpu::thread;
+use nt_processor::memory::GuestPtr;
+use nt_verifier::exception::signals;
+use nt_verifier::verify::{self, Rule, RunEvent};
+
 use super::Machine;
-use crate::config::Time;
-use crate::cpu::thread;
-use crate::exception::signals;
-use crate::kernel;
-use crate::memory::GuestPtr;
-use crate::verify::{self, Rule, RunEvent};
 
 /// The processor time in nanoseconds above which a thread was busy, not just waiting: 100 ms.
 const BUSY: u64 = 100_000_000;
@@ -114,7 +114,7 @@ impl Machine {
 
     /// Runs deferred procedure calls forever. One thread of the process must do so.
     pub fn run_deferred(self) {
-        kernel::serve_deferred(self.numbers().1);
+        nt_kernel::serve_deferred(self.numbers().1);
     }
 
     fn numbers(self) -> (u32, u32) {

@@ -1,0 +1,58 @@
+//! The framework's dispatch routine: what it does with the IRPs that drivers send to framework devices.
+
+use etw_types::NtStatus;
+use nt_kernel::io::device::FRAMEWORK_DISPATCH;
+use nt_kernel::io::major::{CLEANUP, CLOSE, CREATE, PNP, POWER};
+use nt_kernel::io::{bus, manager};
+use nt_kernel::{RequestKind, call_back};
+use nt_processor::layout::{DEVICE_OBJECT, IRP};
+use nt_processor::memory::{GuestPtr, OrStop as _};
+use nt_verifier::routine::{Outcome, PASSIVE};
+use nt_verifier::verify::{self, Rule};
+
+use super::device::{self, with_device};
+use super::preprocess::{serve, wanted};
+use super::state::{Then, with};
+use super::{Handle, query_interface};
+
+/// The framework's dispatch routine. It receives the IRPs that drivers send to framework devices; the host's clients
+/// use no IRPs.
+pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
+    let Some(device) = device::by_device_object(object) else {
+        let what =
+            format_args!("calls the framework's dispatch routine for a device that the framework did not create");
+        verify::stop(Rule::FrameworkMisuse, Some(FRAMEWORK_DISPATCH), 0, what);
+    };
+    let place = irp.CurrentStackLocation().read()?;
+    let (major, minor) = (place.MajorFunction().read()?, place.MinorFunction().read()?);
+    let kind = RequestKind::from_int(major);
+    let then = if kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE) {
+        Then::Request(Handle::NULL)
+    } else {
+        let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
+        Then::Run(Box::new(move || match (major, minor) {
+            (PNP, manager::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
+            (PNP, manager::QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
+            // The device below completes other Plug and Play requests. It does not know them, either.
+            (PNP, _) => untouched,
+            (CREATE | CLOSE | CLEANUP | POWER, _) => NtStatus::Success,
+            _ => NtStatus::InvalidDeviceRequest,
+        }))
+    };
+    if let Some((callback, _)) = wanted(device, major, minor) {
+        with(|framework| framework.packets.insert(irp, then));
+        let arguments = [device.as_int(), irp.address()];
+        let status = call_back("EvtDeviceWdmIrpPreprocess", PASSIVE, callback, &arguments) as u32;
+        return Ok(NtStatus::from_int(status));
+    }
+    serve(device, irp, then)
+}
+
+/// Completes a query for the relations of a framework device. It keeps its status if the device has no physical device.
+fn relations(device: Handle, irp: GuestPtr<IRP>, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
+    let physical = with_device(device, |device| device.init.physical);
+    if physical.is_null() || !bus::requests_target(parameters) {
+        return untouched;
+    }
+    bus::relate(physical, irp).or_stop()
+}

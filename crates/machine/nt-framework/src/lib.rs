@@ -1,0 +1,105 @@
+//! The Kernel-Mode Driver Framework with the functions of version 1.33. If the imitated Windows is older, the driver
+//! can use only the functions of that Windows' framework.
+//!
+//! `loader` binds a driver to the framework and gives it a table of functions. All objects are in one map, in
+//! `state`. Their handles are not addresses, so a driver that dereferences a handle faults. The map's lock must never be
+//! held while driver code runs.
+//!
+//! No module imports one that imports it. At the bottom are the map, what objects have in common (`kind`, `object`) and
+//! the data of devices, queues, requests, targets and child lists, which many modules use. The data of other kinds is
+//! private to the module with their functions. `life` deletes an object of any kind through the trait `kind::Kind`.
+//!
+//! This is written from Microsoft's public documentation and headers of the framework. The order of events follows the
+//! documentation. If the documentation leaves something open, as the order in which siblings are cleaned up, it is as in
+//! Microsoft's public source of the framework (microsoft/Windows-Driver-Frameworks). Comments name its files relative to
+//! `src/framework`.
+//!
+//! The crate supports Linux on x86-64 only; on other targets it is empty.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
+)]
+#![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
+
+mod add;
+mod attributes;
+mod buffers;
+mod cancel;
+mod child_list;
+mod children;
+mod client;
+mod complete;
+mod control;
+mod create;
+mod deliver;
+mod device;
+mod device_state;
+mod dispatch;
+mod driver;
+mod enumerate;
+mod file;
+mod filter;
+mod format;
+mod functions;
+mod handle;
+mod idle;
+mod init;
+mod interface;
+mod interrupt;
+mod irp_dispatch;
+mod kind;
+mod library;
+mod life;
+mod loader;
+mod locks;
+mod memory;
+mod misc;
+mod object;
+mod parts;
+mod pdo;
+mod pnp;
+mod policy;
+mod power;
+mod preprocess;
+mod property;
+mod query_interface;
+mod queue;
+mod queue_create;
+mod queue_state;
+mod registry;
+mod request;
+mod requirements;
+mod resource_list;
+mod retrieve;
+mod send;
+mod state;
+mod states;
+mod structures;
+mod sync;
+mod target;
+mod target_open;
+mod target_state;
+mod timer;
+mod transition;
+mod turn;
+mod user_buffers;
+mod wmi;
+mod work;
+
+pub use add::{add_device, adds_devices};
+pub use client::{Begun, Sent, begin, cancel_sent, finish};
+pub use device::{devices, find, names};
+pub use driver::dispatches as has_driver;
+pub use enumerate::rebalance;
+pub use file::{close, open, why_not_opened};
+pub use functions::functions;
+pub use handle::Handle;
+pub use interrupt::source as interrupt_source;
+pub use library::{ROUTINES as LIBRARY, decommission, has_library};
+pub use life::report_leaks;
+pub use loader::LOADER;
+pub use pnp::{remove_device, set_power};
+pub use state::{Attached, attach};
+pub use target_open::target_changed;
+pub use wmi::request as request_wmi;

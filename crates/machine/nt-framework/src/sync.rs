@@ -1,0 +1,109 @@
+//! Synchronisation scopes: callbacks that run one at a time, under a lock of their device or queue.
+//!
+//! The thread that holds the lock may acquire it again, as with the framework's presentation lock. If the callbacks of
+//! the device need not run at passive level, the lock is a spin lock, so they run at `DISPATCH_LEVEL`.
+
+use nt_kernel::kernel;
+use nt_kernel::sync::irql;
+use nt_processor::cpu::thread;
+use nt_verifier::routine::{DISPATCH, functions};
+use nt_verifier::verify::{self, Rule};
+
+use super::Handle;
+use super::attributes::Scope;
+use super::device::{self, Device};
+use super::object::{self, change, is_passive};
+use super::queue::Queue;
+use super::state::with;
+
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH)]
+    fn WdfObjectAcquireLock(object: Handle) {
+        let holder = lockable(object);
+        if is_passive(holder) {
+            acquire(holder);
+        } else {
+            let old = irql::raise(DISPATCH);
+            acquire(holder);
+            with(|framework| framework.lock_irqls.push((holder, old)));
+        }
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectReleaseLock(object: Handle) {
+        let holder = lockable(object);
+        release(holder);
+        let old = with(|framework| {
+            let position = framework.lock_irqls.iter().rposition(|(known, _)| *known == holder)?;
+            Some(framework.lock_irqls.remove(position).1)
+        });
+        if let Some(old) = old {
+            irql::lower(old);
+        }
+    }
+}
+
+/// Returns the device or queue whose lock an object's callbacks run under; `None` if they need no lock.
+pub(super) fn holder_for(handle: Handle) -> Option<Handle> {
+    let mut queue = None;
+    let mut current = handle;
+    while object::exists(current) {
+        let (is_queue, scope, parent) =
+            object::lookup(current, |object| (object.is::<Queue>(), object.scope, object.parent));
+        if is_queue {
+            queue = Some(current);
+        }
+        match scope {
+            Scope::None => return None,
+            Scope::Device => return device::nearest(handle),
+            Scope::Queue => return queue,
+            Scope::Inherit => current = parent,
+        }
+    }
+    None
+}
+
+/// Runs a callback under the lock of `holder`, if there is one. A lock that is a spin lock raises the IRQL to
+/// `DISPATCH_LEVEL`; `body` receives the resulting IRQL.
+pub(super) fn locked(holder: Option<Handle>, irql: u8, body: impl FnOnce(u8) -> u64) -> u64 {
+    let Some(holder) = holder.filter(|holder| object::exists(*holder)) else { return body(irql) };
+    acquire(holder);
+    let value = body(if is_passive(holder) { irql } else { irql.max(DISPATCH) });
+    if object::exists(holder) {
+        release(holder);
+    }
+    value
+}
+
+fn acquire(holder: Handle) {
+    let me = thread::number();
+    kernel().scheduler.wait(None, |_| {
+        change(holder, |object| match &mut object.holder {
+            (thread, depth) if *depth == 0 || *thread == me => {
+                (*thread, *depth) = (me, *depth + 1);
+                Some(())
+            }
+            _ => None,
+        })
+    });
+}
+
+fn release(holder: Handle) {
+    let held = change(holder, |object| {
+        let held = object.holder.1 != 0 && object.holder.0 == thread::number();
+        object.holder.1 = object.holder.1.saturating_sub(1);
+        held
+    });
+    if !held {
+        verify::find(Rule::LockMisuse, format_args!("releases an object's lock that this thread does not hold"));
+    }
+    kernel().scheduler.change(|_| ());
+}
+
+/// Returns the object whose lock is used for a device or queue. Reports any other object: it has no lock.
+fn lockable(handle: Handle) -> Handle {
+    if !object::lookup(handle, |object| object.is::<Device>() || object.is::<Queue>()) {
+        verify::find(Rule::FrameworkMisuse, format_args!("the object has no lock: only devices and queues have one"));
+    }
+    holder_for(handle).unwrap_or(handle)
+}

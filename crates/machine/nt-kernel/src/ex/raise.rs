@@ -1,0 +1,301 @@
+//! Raises events of the system on behalf of a test: registered routines of the driver are called.
+
+use etw_types::{Guid, NtStatus};
+use nt_processor::layout::{
+    CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
+    OB_PRE_OPERATION_INFORMATION, PS_CREATE_NOTIFY_INFO, THREAD,
+};
+use nt_processor::memory::{Fault, GuestPtr, Opaque, Plain};
+
+use super::keys::{self, Change, KeyOperation};
+use super::notify::{About, Text, call_routine};
+use crate::{kernel, lock};
+
+/// An event of the system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// A process is created. A driver may refuse it.
+    ProcessCreated {
+        /// The process ID.
+        process: u64,
+        /// The ID of the parent process.
+        parent: u64,
+        /// The image, for example `\??\C:\Windows\notepad.exe`.
+        image: String,
+        /// The command line.
+        command_line: String,
+    },
+    /// A process exits.
+    ProcessExited {
+        /// The process ID.
+        process: u64,
+    },
+    /// A thread is created or exits.
+    Thread {
+        /// The ID of its process.
+        process: u64,
+        /// The thread ID.
+        thread: u64,
+        /// Whether it is created.
+        created: bool,
+    },
+    /// An image is loaded.
+    ImageLoaded {
+        /// The ID of the process that it is loaded into; 0 for a driver.
+        process: u64,
+        /// The name of the image.
+        image: String,
+        /// The size of the image in memory.
+        size: u64,
+    },
+    /// A value of a key is about to be set. A driver may refuse it.
+    RegistrySetValue {
+        /// The name of the value.
+        value: String,
+        /// The type of the value, for example `REG_SZ`.
+        kind: u32,
+        /// The data of the value.
+        data: Vec<u8>,
+    },
+    /// Another operation on the registry is about to be done. A driver may deny it. Drivers that allowed it are
+    /// notified after it.
+    Registry {
+        /// The operation.
+        operation: KeyOperation,
+        /// The path of the key. For a key that is created or opened, the path of its parent.
+        key: String,
+        /// The name of the key that is created or opened, of the value, or the new name of a key.
+        name: String,
+    },
+    /// A handle to a process or a thread is about to be created. A driver may remove access rights.
+    HandleCreated {
+        /// Whether it is a handle to a thread, not to a process.
+        thread: bool,
+        /// Whether it is created by duplication of another one.
+        duplicated: bool,
+        /// The requested access rights.
+        access: u32,
+    },
+    /// A device of another driver, which the driver has opened by name, is removed. The driver may refuse the removal.
+    TargetDevice {
+        /// The name of the device, for example `\Device\Other`.
+        device: String,
+        /// What happens to the device.
+        event: TargetEvent,
+    },
+}
+
+/// What happens to a device that a driver has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetEvent {
+    /// The device is about to be removed. A driver closes its handle, or refuses with a failure status.
+    QueryRemove,
+    /// The device is not removed. A driver may open it again.
+    RemoveCanceled,
+    /// The device was removed.
+    RemoveComplete,
+}
+
+impl TargetEvent {
+    /// Returns `GUID_TARGET_DEVICE_…` of wdmguid.h.
+    pub const fn id(self) -> Guid {
+        match self {
+            Self::QueryRemove => Guid::from_u128(0xCB3A_4006_46F0_11D0_B08F_0060_9713_053F),
+            Self::RemoveCanceled => Guid::from_u128(0xCB3A_4007_46F0_11D0_B08F_0060_9713_053F),
+            Self::RemoveComplete => Guid::from_u128(0xCB3A_4008_46F0_11D0_B08F_0060_9713_053F),
+        }
+    }
+}
+
+/// The result of a notification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Notified {
+    /// The number of routines that were called.
+    pub called: u32,
+    /// The status that the routines left: of the creation of a process, of an operation on the registry, or of the
+    /// removal of a device.
+    pub status: NtStatus,
+    /// The access rights that the routines left.
+    pub access: u32,
+}
+
+impl Notified {
+    /// Adds the status of a routine. The first failure is the result.
+    pub fn add(&mut self, status: NtStatus) {
+        self.called += 1;
+        if !self.status.is_error() {
+            self.status = status;
+        }
+    }
+}
+
+/// The key of a value if a test gives no key.
+const DEFAULT_KEY: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
+
+pub(super) fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
+    let place: GuestPtr<T> = lock(&kernel().pool).new_object();
+    place.write(value)?;
+    Ok(place)
+}
+
+pub(super) fn free<T>(place: GuestPtr<T>) {
+    lock(&kernel().pool).free_object(place.address());
+}
+
+pub(super) fn text(text: &str) -> Result<Text, Fault> {
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let buffer: GuestPtr<u16> = lock(&kernel().pool).new_objects(units.len() as u64 + 1);
+    buffer.write_all(&units)?;
+    let string: Text = lock(&kernel().pool).new_object();
+    string.set(units.len() as u16 * 2, units.len() as u16 * 2 + 2, buffer)?;
+    Ok(string)
+}
+
+pub(super) fn free_text(string: Text) -> Result<(), Fault> {
+    free(string.Buffer().read()?);
+    free(string);
+    Ok(())
+}
+
+/// Calls the routines that are registered for the event.
+pub fn raise(notification: &Notification) -> Result<Notified, Fault> {
+    match notification {
+        Notification::ProcessCreated { process, parent, image, command_line } => {
+            process_created(*process, *parent, image, command_line)
+        }
+        Notification::ProcessExited { process } => process_exited(*process),
+        Notification::Thread { process, thread, created } => {
+            Ok(each(|about| *about == About::Thread, "thread notification", &[*process, *thread, (*created).into()]))
+        }
+        Notification::ImageLoaded { process, image, size } => image_loaded(*process, image, *size),
+        Notification::RegistrySetValue { value, kind, data } => {
+            keys::raise(DEFAULT_KEY, Change::SetValue { value, kind: *kind, data })
+        }
+        Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
+        Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
+        // The routines for it belong to the I/O manager and the framework, so `Machine::notify` does not pass it here.
+        Notification::TargetDevice { .. } => Ok(Notified::default()),
+    }
+}
+
+/// Calls each routine of a kind with the same arguments.
+fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) -> Notified {
+    let routines = lock(&kernel().notifications).about(wanted);
+    for known in &routines {
+        call_routine(what, known.routine, arguments);
+    }
+    Notified { called: routines.len() as u32, ..Notified::default() }
+}
+
+fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -> Result<Notified, Fault> {
+    let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
+    object.Header().initialize(3, 0)?;
+    lock(&kernel().threads).processes.insert(process, (object, image.to_owned()));
+    let (image, command_line) = (text(image)?, text(command_line)?);
+    let info = new(PS_CREATE_NOTIFY_INFO {
+        Size: size_of::<PS_CREATE_NOTIFY_INFO>() as u64,
+        // FileOpenNameAvailable.
+        Flags: 1,
+        Padding1: 0,
+        ParentProcessId: parent,
+        CreatingThreadId: CLIENT_ID { UniqueProcess: parent, UniqueThread: 0 },
+        FileObject: GuestPtr::NULL,
+        ImageFileName: image,
+        CommandLine: command_line,
+        CreationStatus: NtStatus::Success,
+        Padding2: 0,
+    })?;
+    let basic = each(|about| *about == About::Process, "process notification", &[parent, process, 1]);
+    let arguments = [object.address(), process, info.address()];
+    let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);
+    let status = info.CreationStatus().read()?;
+    free(info);
+    free_text(image)?;
+    free_text(command_line)?;
+    Ok(Notified { called: basic.called + full.called, status, access: 0 })
+}
+
+fn process_exited(process: u64) -> Result<Notified, Fault> {
+    let object = lock(&kernel().threads).processes.remove(&process).map(|known| known.0);
+    let basic = each(|about| *about == About::Process, "process notification", &[0, process, 0]);
+    let arguments = [object.unwrap_or_default().address(), process, 0];
+    let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);
+    if let Some(object) = object {
+        let header = object.Header();
+        kernel().scheduler.change_object(header, |_| header.SignalState().write(1))?;
+    }
+    Ok(Notified { called: basic.called + full.called, ..Notified::default() })
+}
+
+fn image_loaded(process: u64, image: &str, size: u64) -> Result<Notified, Fault> {
+    let name = text(image)?;
+    // ImageAddressingMode is 3, for 64 bits; SystemModeImage is the ninth bit.
+    let info = new(IMAGE_INFO {
+        Properties: 3 | if process == 0 { 1 << 8 } else { 0 },
+        Padding1: 0,
+        ImageBase: GuestPtr::new(0x0000_7FF6_0000_0000),
+        ImageSelector: 0,
+        Padding2: 0,
+        ImageSize: size,
+        ImageSectionNumber: 0,
+        Padding3: 0,
+    })?;
+    let arguments = [name.address(), process, info.address()];
+    let notified = each(|about| *about == About::Image, "image notification", &arguments);
+    free(info);
+    free_text(name)?;
+    Ok(notified)
+}
+
+fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Notified, Fault> {
+    let operation = if duplicated { 2 } else { 1 };
+    let kind = kernel().table.variables().object_type(if thread { "PsThreadType" } else { "PsProcessType" })?;
+    let object: GuestPtr<Opaque> = kernel().table.variables().process().cast();
+    let wanted = |about: &About| matches!(about, About::Handles { of, operations, .. } if *of == kind && operations & operation != 0);
+    let parameters = new(OB_PRE_CREATE_HANDLE_INFORMATION {
+        DesiredAccess: access,
+        OriginalDesiredAccess: access,
+        SourceProcess: object,
+        TargetProcess: object,
+    })?;
+    let routines = lock(&kernel().notifications).about(wanted);
+    let mut contexts = Vec::new();
+    for known in &routines {
+        let About::Handles { context, .. } = known.about else { continue };
+        let info = new(OB_PRE_OPERATION_INFORMATION {
+            Operation: operation,
+            Flags: 0,
+            Object: object,
+            ObjectType: kind,
+            CallContext: 0,
+            Parameters: parameters,
+        })?;
+        if !known.routine.is_null() {
+            call_routine("object callback", known.routine, &[context, info.address()]);
+        }
+        contexts.push(info.CallContext().read()?);
+        free(info);
+    }
+    // A routine can remove rights but cannot add any.
+    let granted = parameters.DesiredAccess().read()? & access;
+    parameters.cast::<u32>().write(granted)?;
+    for (known, context) in routines.iter().zip(contexts) {
+        let About::Handles { post, context: registration, .. } = known.about else { continue };
+        let info = new(OB_POST_OPERATION_INFORMATION {
+            Operation: operation,
+            Flags: 0,
+            Object: object,
+            ObjectType: kind,
+            CallContext: context,
+            ReturnStatus: NtStatus::Success,
+            Padding: 0,
+            Parameters: parameters.cast(),
+        })?;
+        if !post.is_null() {
+            call_routine("object callback", post, &[registration, info.address()]);
+        }
+        free(info);
+    }
+    free(parameters);
+    Ok(Notified { called: routines.len() as u32, status: NtStatus::Success, access: granted })
+}

@@ -1,0 +1,143 @@
+//! The bus driver: how the physical devices of the host complete plug-and-play requests, and the query for the physical
+//! device of a stack.
+
+use etw_types::NtStatus;
+use nt_processor::cpu::thread;
+use nt_processor::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS, IO_STACK_LOCATION, IRP};
+use nt_processor::memory::{Fault, GuestPtr, OrStop as _};
+use nt_verifier::routine::{NO_RESOURCES, Outcome, fail};
+use nt_verifier::verify::{self, Rule};
+
+use super::client::{Completion, Submission, send};
+use super::major::PNP;
+use super::manager::{
+    CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, READ_CONFIG, START_DEVICE,
+    SURPRISE_REMOVAL, WRITE_CONFIG,
+};
+use super::request;
+use super::{device, interface, stack};
+use crate::ex::object;
+use crate::pci;
+use crate::{kernel, lock};
+
+/// The device power state for each system power state, from `PowerSystemUnspecified`: D0 while the system works, else D3.
+const DEVICE_STATES: [u32; 7] = [0, 1, 4, 4, 4, 4, 4];
+/// The bit of `WakeFromD3` among the flags of `DEVICE_CAPABILITIES`.
+const WAKE_FROM_D3: u32 = 1 << 13;
+/// `PowerDeviceD3`, `PowerSystemSleeping3`: from where a device can wake itself and the system.
+const DEEPEST_DEVICE_STATE: u32 = 4;
+const DEEPEST_SYSTEM_STATE: u32 = 4;
+/// `TargetDeviceRelation`.
+const TARGET_DEVICE: u64 = 4;
+
+type Object = GuestPtr<DEVICE_OBJECT>;
+
+/// Completes a plug-and-play request as a bus driver does for its physical device. The bus keeps the status of requests
+/// that it does not know, as documented for unsupported minor functions.
+pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> Result<NtStatus, Fault> {
+    let untouched = irp.IoStatus().Status().read()?;
+    let parameters = place.Parameters().read()?;
+    match place.MinorFunction().read()? {
+        START_DEVICE..=CANCEL_STOP | SURPRISE_REMOVAL => Ok(NtStatus::Success),
+        QUERY_CAPABILITIES => {
+            let [capabilities, ..] = parameters;
+            if let Some(place) = GuestPtr::<DEVICE_CAPABILITIES>::new(capabilities).non_null() {
+                place.DeviceState().write(DEVICE_STATES)?;
+                place.Flags().change(|flags| flags | WAKE_FROM_D3)?;
+                place.DeviceWake().write(DEEPEST_DEVICE_STATE)?;
+                place.SystemWake().write(DEEPEST_SYSTEM_STATE)?;
+            }
+            Ok(NtStatus::Success)
+        }
+        QUERY_DEVICE_RELATIONS if requests_target(parameters) => relate(device, irp),
+        QUERY_INTERFACE => {
+            let found = interface::of_bus(parameters)?;
+            Ok(if found { NtStatus::Success } else { untouched })
+        }
+        minor @ (READ_CONFIG | WRITE_CONFIG) if pci::is_present() => configure(irp, parameters, minor == WRITE_CONFIG),
+        _ => Ok(untouched),
+    }
+}
+
+/// Keeps a wait/wake IRP until it is canceled. A device has at most one.
+pub(super) fn wait_for_wake(
+    device: Object,
+    irp: GuestPtr<IRP>,
+    place: GuestPtr<IO_STACK_LOCATION>,
+) -> Result<NtStatus, Fault> {
+    let is_second = lock(&kernel().io).wait_wake.insert(device, irp);
+    if let Some(first) = is_second {
+        lock(&kernel().io).wait_wake.insert(device, first);
+        return complete(irp, NtStatus::DeviceBusy);
+    }
+    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    request::when_canceled(irp, move || end_wait(device, NtStatus::Cancelled).or_stop());
+    if irp.Cancel().read()? != 0 {
+        request::cancel(irp)?;
+    }
+    Ok(NtStatus::Pending)
+}
+
+/// Completes the wait/wake IRP of a physical device, if there is one.
+fn end_wait(device: Object, status: NtStatus) -> Result<(), Fault> {
+    let irp = lock(&kernel().io).wait_wake.remove(&device);
+    if let Some(irp) = irp {
+        request::not_cancelable(irp);
+        complete(irp, status)?;
+    }
+    Ok(())
+}
+
+fn complete(irp: GuestPtr<IRP>, status: NtStatus) -> Result<NtStatus, Fault> {
+    irp.IoStatus().Status().write(status)?;
+    request::complete(irp)?;
+    Ok(status)
+}
+
+/// Reads or writes the configuration space. The parameters are the space, the buffer, the offset and the length.
+fn configure(irp: GuestPtr<IRP>, parameters: [u64; 4], writes: bool) -> Result<NtStatus, Fault> {
+    let [space, buffer, offset, length] = parameters;
+    // `PCI_WHICHSPACE_CONFIG` is 0.
+    if space as u32 != 0 {
+        return Ok(NtStatus::InvalidParameter);
+    }
+    let (buffer, offset, length) = (GuestPtr::new(buffer), offset as u32, length as u32);
+    let count = if writes { pci::write(buffer, offset, length)? } else { pci::read(buffer, offset, length)? };
+    irp.IoStatus().Information().write(count.into())?;
+    Ok(if count == length { NtStatus::Success } else { NtStatus::InvalidParameter })
+}
+
+/// Completes a query for the target device: returns the device, with a reference, in memory that the sender frees.
+pub fn relate(device: Object, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
+    let from = thread::site().map_or(0, |site| site.from);
+    let memory = lock(&kernel().pool).allocate(size_of::<DEVICE_RELATIONS>() as u64, *b"PpRl", true, from);
+    let Some(relations) = memory.map(GuestPtr::<DEVICE_RELATIONS>::new) else { return Ok(NO_RESOURCES) };
+    object::reference(device.address(), from);
+    relations.write(DEVICE_RELATIONS { Count: 1, Padding: 0, Objects: device })?;
+    irp.IoStatus().Information().write(relations.address())?;
+    Ok(NtStatus::Success)
+}
+
+/// Returns whether the parameters of `IRP_MN_QUERY_DEVICE_RELATIONS` ask for the target device.
+pub const fn requests_target(parameters: [u64; 4]) -> bool {
+    let [kind, ..] = parameters;
+    kind & 0xFFFF_FFFF == TARGET_DEVICE
+}
+
+/// Queries a device for the physical device at the bottom of its stack, to which the caller gets a reference.
+pub fn target_device(device: Object) -> Outcome<Object> {
+    let top = stack::top(device)?;
+    let parameters = [TARGET_DEVICE, 0, 0, 0];
+    let submission = Submission { major: PNP, minor: QUERY_DEVICE_RELATIONS, parameters, ..Submission::default() };
+    let Completion { status, information, .. } = device::hold(top, || send(top, &submission))?;
+    status.ok()?;
+    let Some(relations) = GuestPtr::<DEVICE_RELATIONS>::new(information).non_null() else {
+        // The sender reads through the address.
+        let what = format_args!("completes a query for the target device without the device in IoStatus.Information");
+        verify::find(Rule::RequestMisuse, what);
+        return fail(NtStatus::NotSupported);
+    };
+    let target = relations.Objects().read()?;
+    lock(&kernel().pool).free_object(relations.address());
+    Ok(target)
+}

@@ -1,0 +1,61 @@
+//! The list of loaded modules, which `DRIVER_OBJECT.DriverSection` is part of.
+//!
+//! Microsoft does not document it, but public drivers change the flags of their own entry and walk the list. The layout is that of
+//! `KLDR_DATA_TABLE_ENTRY` in the headers of System Informer (phnt), which agree with Microsoft's metadata.
+
+use nt_processor::image;
+use nt_processor::layout::{DRIVER_OBJECT, IMAGE_DOS_HEADER, IMAGE_NT_HEADERS64, KLDR_DATA_TABLE_ENTRY};
+use nt_processor::memory::{Code, Fault, GuestPtr};
+
+use super::text::new_string;
+use crate::{kernel, lock};
+
+/// `IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY`, a flag of an image.
+const FORCE_INTEGRITY: u16 = 0x80;
+
+type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
+
+/// Adds an image to the list. The kernel is its first module.
+pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Result<Entry, Fault> {
+    let first = lock(&kernel().io).drivers.first().copied();
+    let before = if let Some(driver) = first {
+        driver.DriverSection().read()?
+    } else {
+        let image = kernel().table.image();
+        let path = r"\SystemRoot\system32\ntoskrnl.exe";
+        let module = new(GuestPtr::new(image.base), image.size as u32, GuestPtr::NULL, path)?;
+        module.InLoadOrderLinks().initialize()?;
+        module
+    };
+    let name = image::name_at(image.address()).unwrap_or_default();
+    let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
+    if is_integrity_forced(image)? {
+        module.Flags().write(KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED)?;
+    }
+    before.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
+    Ok(module)
+}
+
+/// Removes the entry of a driver that is unloaded.
+pub fn remove(driver: GuestPtr<DRIVER_OBJECT>) -> Result<(), Fault> {
+    driver.DriverSection().read()?.InLoadOrderLinks().unlink()
+}
+
+fn new(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>, path: &str) -> Result<Entry, Fault> {
+    let module: Entry = lock(&kernel().pool).new_object();
+    let name = path.rsplit_once('\\').map_or(path, |(_, name)| name);
+    module.DllBase().write(image)?;
+    module.SizeOfImage().write(size)?;
+    module.EntryPoint().write(entry)?;
+    module.FullDllName().write(new_string(path)?.read()?)?;
+    module.BaseDllName().write(new_string(name)?.read()?)?;
+    module.LoadCount().write(1)?;
+    Ok(module)
+}
+
+/// Returns whether an image asks the loader to check its signature.
+fn is_integrity_forced(image: GuestPtr<u8>) -> Result<bool, Fault> {
+    let header = image.cast::<IMAGE_DOS_HEADER>().e_lfanew().read()?;
+    let header = image.at(header.into()).cast::<IMAGE_NT_HEADERS64>().OptionalHeader();
+    Ok(header.DllCharacteristics().read()? & FORCE_INTEGRITY != 0)
+}

@@ -1,0 +1,124 @@
+//! Deferred procedure calls, and the thread that runs them at `DISPATCH_LEVEL`.
+
+use etw_types::NtStatus;
+use nt_processor::cpu::thread;
+use nt_processor::layout::KDPC;
+use nt_processor::memory::OrStop as _;
+use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
+use nt_verifier::routine::{ANY, DISPATCH, Outcome, PASSIVE, done, fail, routines};
+
+use super::scheduler::Jobs;
+use crate::{call_back, kernel};
+
+/// `DpcObject`.
+const TYPE: u8 = 0x13;
+/// `ThreadedDpcObject`.
+const THREADED: u8 = 0x18;
+/// `MediumImportance`.
+const MEDIUM: u8 = 1;
+
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn KeInitializeDpc(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Opaque>) -> Result<(), Fault> {
+        initialize(dpc, routine, context, TYPE)
+    }
+
+    #[irql(ANY)]
+    fn KeInitializeThreadedDpc(
+        dpc: GuestPtr<KDPC>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<(), Fault> {
+        initialize(dpc, routine, context, THREADED)
+    }
+
+    #[irql(ANY)]
+    fn KeInsertQueueDpc(
+        dpc: GuestPtr<KDPC>,
+        argument1: GuestPtr<Opaque>,
+        argument2: GuestPtr<Opaque>,
+    ) -> Result<bool, Fault> {
+        dpc.SystemArgument1().write(argument1.address())?;
+        dpc.SystemArgument2().write(argument2.address())?;
+        Ok(queue(dpc))
+    }
+
+    #[irql(ANY)]
+    fn KeRemoveQueueDpc(dpc: GuestPtr<KDPC>) -> bool {
+        kernel().scheduler.change(|state| state.undefer(dpc.address()))
+    }
+
+    #[irql(ANY)]
+    fn KeSetImportanceDpc(dpc: GuestPtr<KDPC>, importance: i32) -> Result<(), Fault> {
+        dpc.Importance().write(importance.cast_unsigned() as u8)
+    }
+
+    #[irql(ANY)]
+    fn KeSetTargetProcessorDpc(dpc: GuestPtr<KDPC>, number: i8) -> Result<(), Fault> {
+        set_target(dpc, number.cast_unsigned())
+    }
+
+    /// `processor` is a `PROCESSOR_NUMBER`: group, number, reserved.
+    #[irql(ANY)]
+    fn KeSetTargetProcessorDpcEx(dpc: GuestPtr<KDPC>, processor: GuestPtr<u32>) -> Outcome {
+        let [group, _, number, _] = processor.read()?.to_le_bytes();
+        if group != 0 || u32::from(number) >= PROCESSORS {
+            return fail(NtStatus::InvalidParameter);
+        }
+        set_target(dpc, number)?;
+        done(())
+    }
+
+    #[irql(PASSIVE)]
+    fn KeFlushQueuedDpcs() {
+        kernel().scheduler.wait(None, |state| (state.deferred.is_empty() && !state.in_dpc).then_some(()));
+    }
+}
+
+/// A DPC with a target has its number plus this one in `Number`, which is opaque.
+const TARGETED: u16 = 0x500;
+const PROCESSORS: u32 = 2;
+
+fn set_target(dpc: GuestPtr<KDPC>, processor: u8) -> Result<(), Fault> {
+    dpc.Number().write(TARGETED + u16::from(processor))
+}
+
+fn initialize(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, kind: u8) -> Result<(), Fault> {
+    dpc.zero()?;
+    dpc.Type().write(kind)?;
+    dpc.Importance().write(MEDIUM)?;
+    dpc.DeferredRoutine().write(routine)?;
+    dpc.DeferredContext().write(context.address())
+}
+
+/// Queues a DPC unless it is already queued. Returns whether it was queued now.
+fn queue(dpc: GuestPtr<KDPC>) -> bool {
+    kernel().scheduler.change(|state| state.defer(dpc.address(), move || run(dpc)))
+}
+
+/// Calls a DPC's routine.
+pub(super) fn run(dpc: GuestPtr<KDPC>) {
+    let KDPC { Number, DeferredRoutine, DeferredContext, SystemArgument1, SystemArgument2, .. } = dpc.read().or_stop();
+    thread::set_processor(Number.saturating_sub(TARGETED).into());
+    let arguments = [dpc.address(), DeferredContext, SystemArgument1, SystemArgument2];
+    call_back("DPC", DISPATCH, DeferredRoutine, &arguments);
+}
+
+/// Makes the calling thread, with this number, run deferred jobs forever.
+pub fn serve(number: u32) {
+    let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else { return };
+    let scheduler = &kernel().scheduler;
+    loop {
+        let (key, job) = scheduler.serve(Jobs::Deferred, |state| {
+            if state.interrupted != 0 {
+                return None;
+            }
+            let job = state.deferred.pop_front()?;
+            state.begin_job(job.0);
+            state.in_dpc = true;
+            Some(job)
+        });
+        job();
+        scheduler.end_job(key, |state| state.in_dpc = false);
+    }
+}

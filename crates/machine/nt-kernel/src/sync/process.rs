@@ -1,0 +1,400 @@
+//! Processes and threads by ID and object. The driver runs in one process: the system process.
+
+use std::cell::Cell;
+
+use etw_types::NtStatus;
+use nt_processor::cpu::stack::Stack;
+use nt_processor::cpu::thread;
+use nt_processor::layout::{CLIENT_ID, THREAD};
+use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
+use nt_verifier::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+
+use super::thread::Threads;
+use crate::ex::handle::KernelHandle;
+use crate::ex::object;
+use crate::{call_back, kernel, lock, request_rules};
+
+/// The ID of the system process.
+pub const SYSTEM: u64 = 4;
+/// The affinity mask of the processors in the only group.
+const PROCESSORS: u64 = 3;
+/// `ALL_PROCESSOR_GROUPS`.
+const ALL_GROUPS: u16 = 0xFFFF;
+
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn PsGetCurrentProcessId() -> KernelHandle {
+        KernelHandle::new(SYSTEM)
+    }
+
+    #[irql(ANY)]
+    fn PsGetProcessId(process: GuestPtr<THREAD>) -> KernelHandle {
+        KernelHandle::new(process_id(process))
+    }
+
+    #[irql(ANY)]
+    fn IoGetCurrentProcess() -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn PsGetCurrentProcess() -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn PsGetThreadProcess(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn IoThreadToProcess(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn PsGetThreadProcessId(_thread: Ignored<GuestPtr<THREAD>>) -> KernelHandle {
+        KernelHandle::new(SYSTEM)
+    }
+
+    #[irql(ANY)]
+    fn PsGetCurrentThreadProcessId() -> KernelHandle {
+        KernelHandle::new(SYSTEM)
+    }
+
+    #[irql(ANY)]
+    fn PsGetCurrentThreadId() -> KernelHandle {
+        KernelHandle::new(thread_id())
+    }
+
+    #[irql(ANY)]
+    fn PsGetThreadId(thread: GuestPtr<Opaque>) -> KernelHandle {
+        let ended = || lock(&kernel().threads).ended.get(&thread.address()).copied();
+        KernelHandle::new(thread::number_of(thread).or_else(ended).map_or(0, id))
+    }
+
+    #[irql(ANY)]
+    fn PsIsSystemThread(thread: GuestPtr<Opaque>) -> bool {
+        is_system_thread(thread)
+    }
+
+    #[irql(ANY), fixed]
+    fn PsIsSystemProcess(_process: Ignored<GuestPtr<THREAD>>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn PsIsThreadTerminating(_thread: Ignored<GuestPtr<THREAD>>) -> bool {
+        false
+    }
+
+    #[irql(ANY)]
+    fn PsGetProcessImageFileName(_process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<u8> {
+        process().after()
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessPeb(_process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessWow64Process(_process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessInheritedFromUniqueProcessId(_process: Ignored<GuestPtr<THREAD>>) -> KernelHandle {
+        KernelHandle::default()
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessCreateTimeQuadPart(_process: Ignored<GuestPtr<THREAD>>) -> i64 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn PsIsProtectedProcess(_process: Ignored<GuestPtr<THREAD>>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetThreadTeb(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(DISPATCH)]
+    fn IoIsSystemThread(thread: GuestPtr<Opaque>) -> bool {
+        is_system_thread(thread)
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessExitStatus(_process: Ignored<GuestPtr<THREAD>>) -> NtStatus {
+        NtStatus::Pending
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessSessionId(_process: Ignored<GuestPtr<THREAD>>) -> u32 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetCurrentProcessSessionId() -> u32 {
+        0
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidCid)]
+    fn ZwOpenThread(
+        &call,
+        handle: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        _attributes: Ignored<GuestPtr<Opaque>>,
+        client: GuestPtr<CLIENT_ID>,
+    ) -> Outcome {
+        let Some(found) = by_thread_id(client.UniqueThread().read()?) else { return fail(NtStatus::InvalidCid) };
+        handle.set(object::open("thread", found.address(), call.from)?)?;
+        done(())
+    }
+
+    #[irql(APC), fails(NtStatus::InvalidCid)]
+    fn PsLookupThreadByThreadId(&call, id: KernelHandle, thread: Out<GuestPtr<Opaque>>) -> Outcome {
+        let Some(found) = by_thread_id(id.as_int()) else { return fail(NtStatus::InvalidCid) };
+        object::reference(found.address(), call.from);
+        thread.set(found)?;
+        done(())
+    }
+
+    #[irql(APC), fails(NtStatus::InvalidCid)]
+    fn PsLookupProcessByProcessId(&call, id: KernelHandle, process: Out<GuestPtr<THREAD>>) -> Outcome {
+        let Some(found) = by_id(id.as_int()) else { return fail(NtStatus::InvalidCid) };
+        object::reference(found.address(), call.from);
+        process.set(found)?;
+        done(())
+    }
+
+    /// Every thread is always in the only process.
+    #[irql(APC), fixed]
+    fn KeStackAttachProcess(_process: Ignored<GuestPtr<THREAD>>, _state: Ignored<GuestPtr<Opaque>>) {}
+
+    #[irql(APC), fixed]
+    fn KeUnstackDetachProcess(_state: Ignored<GuestPtr<Opaque>>) {}
+
+    #[irql(APC), fixed]
+    fn KeAttachProcess(_process: Ignored<GuestPtr<THREAD>>) {}
+
+    #[irql(APC), fixed]
+    fn KeDetachProcess() {}
+
+    #[irql(DISPATCH)]
+    fn IoGetStackLimits(low: Out<u64>, high: Out<u64>) -> Result<(), Fault> {
+        let (lowest, end) = thread::stack().map_or((0, 0), |stack| (stack.low(), stack.high()));
+        low.set(lowest)?;
+        high.set(end)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoGetRemainingStackSize(&call) -> u64 {
+        thread::stack().map_or(0, |stack| call.slots().address().saturating_sub(stack.low()))
+    }
+
+    #[irql(APC)]
+    fn IoGetInitialStack() -> GuestPtr<Opaque> {
+        thread::stack().map_or(GuestPtr::NULL, |stack| GuestPtr::new(stack.high()))
+    }
+
+    #[irql(DISPATCH)]
+    fn IoWithinStackLimits(start: u64, size: u64) -> u32 {
+        let is_inside =
+            |stack: Stack| start >= stack.low() && start.checked_add(size).is_some_and(|end| end <= stack.high());
+        thread::stack().is_some_and(is_inside).into()
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::NoMemory)]
+    fn KeExpandKernelStackAndCallout(
+        routine: GuestPtr<Code>,
+        parameter: GuestPtr<Opaque>,
+        _size: Ignored<u64>,
+    ) -> NtStatus {
+        expanded(routine, parameter)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::NoMemory)]
+    fn KeExpandKernelStackAndCalloutEx(
+        routine: GuestPtr<Code>,
+        parameter: GuestPtr<Opaque>,
+        _size: Ignored<u64>,
+        _wait: Ignored<bool>,
+        _context: Ignored<GuestPtr<Opaque>>,
+    ) -> NtStatus {
+        expanded(routine, parameter)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeSetSystemAffinityThreadEx(affinity: u64) -> u64 {
+        set_affinity(affinity)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeSetSystemAffinityThread(affinity: u64) {
+        set_affinity(affinity);
+    }
+
+    #[irql(DISPATCH)]
+    fn KeRevertToUserAffinityThreadEx(affinity: u64) {
+        revert_affinity(affinity);
+    }
+
+    #[irql(APC)]
+    fn KeRevertToUserAffinityThread() {
+        revert_affinity(0);
+    }
+
+    /// Both parameters point to a `GROUP_AFFINITY`: mask, group.
+    #[irql(DISPATCH)]
+    fn KeSetSystemGroupAffinityThread(affinity: GuestPtr<[u64; 2]>, previous: Out<[u64; 2]>) -> Result<(), Fault> {
+        let [new, _] = affinity.read()?;
+        previous.set_if_wanted([set_affinity(new), 0])
+    }
+
+    #[irql(DISPATCH)]
+    fn KeRevertToUserGroupAffinityThread(previous: GuestPtr<[u64; 2]>) -> Result<(), Fault> {
+        let [old, _] = previous.read()?;
+        revert_affinity(old);
+        Ok(())
+    }
+
+    /// Returns the previous affinity, which is that of the process at first.
+    #[irql(APC)]
+    fn KeSetAffinityThread(thread: GuestPtr<THREAD>, affinity: u64) -> u64 {
+        lock(&kernel().threads).set_affinity(thread.address(), affinity)
+    }
+
+    #[irql(ANY)]
+    fn KeQueryGroupAffinity(group: u16) -> u64 {
+        if group == 0 { PROCESSORS } else { 0 }
+    }
+
+    #[irql(ANY), fixed]
+    fn KeQueryHighestNodeNumber() -> u16 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn KeGetCurrentNodeNumber() -> u16 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn KeGetRecommendedSharedDataAlignment() -> u32 {
+        64
+    }
+
+    /// `processor` is a `PROCESSOR_NUMBER`: group, number, reserved.
+    #[irql(ANY)]
+    fn KeGetProcessorNumberFromIndex(index: u32, processor: Out<u32>) -> Outcome {
+        if index >= PROCESSORS.count_ones() {
+            return fail(NtStatus::InvalidParameter);
+        }
+        processor.set(index << 16)?;
+        done(())
+    }
+
+    #[irql(ANY)]
+    fn KeGetProcessorIndexFromNumber(processor: GuestPtr<u32>) -> Result<u32, Fault> {
+        let number = processor.read()? >> 16 & 0xFF;
+        Ok(if number < PROCESSORS.count_ones() { number } else { u32::MAX })
+    }
+
+    #[irql(ANY)]
+    fn KeQueryActiveProcessorCountEx(group: u16) -> u32 {
+        processors(group)
+    }
+
+    #[irql(ANY)]
+    fn KeQueryMaximumProcessorCountEx(group: u16) -> u32 {
+        processors(group)
+    }
+}
+
+thread_local! {
+    /// The affinity that was set for this thread; 0 if none was.
+    static AFFINITY: Cell<u64> = const { Cell::new(0) };
+    /// Whether this thread has a system affinity, also if it is 0.
+    static IS_AFFINE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Sets the affinity of the current thread, which then runs on the first of these processors. Returns the previous one.
+fn set_affinity(affinity: u64) -> u64 {
+    let affinity = affinity & PROCESSORS;
+    thread::set_processor(if affinity == 0 { 0 } else { affinity.trailing_zeros() });
+    IS_AFFINE.set(true);
+    AFFINITY.replace(affinity)
+}
+
+/// Restores the affinity of the current thread. Has no effect on a thread without a system affinity.
+fn revert_affinity(affinity: u64) {
+    if IS_AFFINE.get() {
+        set_affinity(affinity);
+        IS_AFFINE.set(affinity != 0);
+    }
+}
+
+impl Threads {
+    fn set_affinity(&mut self, thread: u64, affinity: u64) -> u64 {
+        self.affinities.insert(thread, affinity & PROCESSORS).unwrap_or(PROCESSORS)
+    }
+}
+
+/// Returns the number of processors of a group.
+fn processors(group: u16) -> u32 {
+    if matches!(group, 0 | ALL_GROUPS) { PROCESSORS.count_ones() } else { 0 }
+}
+
+/// Returns whether a thread is a system thread: all but one that runs a dispatch routine for a program. Only the current thread
+/// can be asked about; others are the driver's own, as a rule.
+fn is_system_thread(wanted: GuestPtr<Opaque>) -> bool {
+    wanted != thread::object() || !request_rules::is_for_user()
+}
+
+/// Returns the object of the system process.
+pub fn process() -> GuestPtr<THREAD> {
+    kernel().table.variables().process()
+}
+
+/// Returns the object of the process with this ID.
+pub fn by_id(id: u64) -> Option<GuestPtr<THREAD>> {
+    if id == SYSTEM { Some(process()) } else { lock(&kernel().threads).processes.get(&id).map(|known| known.0) }
+}
+
+/// Returns the ID of a process.
+pub fn process_id(wanted: GuestPtr<THREAD>) -> u64 {
+    let threads = lock(&kernel().threads);
+    let other = threads.processes.iter().find(|(_, (object, _))| *object == wanted).map(|(number, _)| *number);
+    if wanted == process() { SYSTEM } else { other.unwrap_or_default() }
+}
+
+/// Returns the path of the image that a process was created from. The system process has only a name.
+pub fn image(id: u64) -> String {
+    lock(&kernel().threads).processes.get(&id).map_or("System".to_owned(), |known| known.1.clone())
+}
+
+/// Returns the ID of the current thread.
+pub(crate) fn thread_id() -> u64 {
+    id(thread::number())
+}
+
+/// Returns the object of the thread with this ID.
+fn by_thread_id(id: u64) -> Option<GuestPtr<Opaque>> {
+    thread::by_number(u32::try_from(id / 4).ok()?).filter(|_| id.is_multiple_of(4))
+}
+
+/// Returns the Windows ID of a thread: a multiple of 4.
+pub(super) fn id(number: u32) -> u64 {
+    u64::from(number) * 4
+}
+
+/// Calls a routine that needs more stack. The stack already has its maximum size.
+fn expanded(routine: GuestPtr<Code>, parameter: GuestPtr<Opaque>) -> NtStatus {
+    call_back("callout", thread::irql(), routine, &[parameter.address()]);
+    NtStatus::Success
+}

@@ -1,0 +1,23 @@
+//! What is checked while a driver runs: rules and findings, how routines are declared, and faults.
+//!
+//! ```text
+//! │ exception    signals and faults: handlers of the driver, or findings
+//! │ hardware     ports and registers of a test
+//! │ verify       rules, findings, gaps, locks
+//! │ routine      what is known about a routine, and its declaration
+//! ```
+//!
+//! The kernel above hands its part of fault handling down, as [`exception::Hooks`].
+//!
+//! The crate supports Linux on x86-64 only; on other targets it is empty.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
+)]
+#![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
+
+pub mod exception;
+pub mod hardware;
+pub mod routine;
+pub mod verify;
