@@ -16,6 +16,11 @@
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
 )]
+#![expect(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    reason = "the interface is for the crates of this folder, and the errors are faults and statuses"
+)]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
 mod classes;

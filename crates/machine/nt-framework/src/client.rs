@@ -31,6 +31,7 @@ impl Sent {
 
 /// A client's request that has begun.
 pub enum Begun {
+    /// It is in the framework.
     Request(Sent),
     /// The driver preprocesses it, so it is an IRP.
     Packet(exchange::Sent),

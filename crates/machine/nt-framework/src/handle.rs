@@ -15,10 +15,12 @@ pub struct Handle(u64);
 unsafe impl Plain for Handle {}
 
 impl Handle {
+    /// No object.
     pub const NULL: Self = Self(0);
     /// The first handle. Handles are in the kernel's half of the address space, where nothing is mapped.
     const FIRST: u64 = 0xFFFF_B000_0000_0010;
 
+    /// Returns the handle with this value, which may come from the driver.
     pub const fn new(value: u64) -> Self {
         Self(value)
     }
@@ -28,6 +30,7 @@ impl Handle {
         Self(Self::FIRST + number * 0x20)
     }
 
+    /// Returns the value that the driver has.
     pub const fn as_int(self) -> u64 {
         self.0
     }

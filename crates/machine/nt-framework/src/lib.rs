@@ -20,6 +20,11 @@
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
 )]
+#![expect(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    reason = "the interface is for the crates of this folder, and the errors are faults and statuses"
+)]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
 mod add;
@@ -87,6 +92,8 @@ mod user_buffers;
 mod wmi;
 mod work;
 
+use nt_verifier::routine::Routine;
+
 pub use add::{add_device, adds_devices};
 pub use client::{Begun, Sent, begin, cancel_sent, finish};
 pub use device::{devices, find, names};
@@ -96,10 +103,15 @@ pub use file::{close, open, why_not_opened};
 pub use functions::functions;
 pub use handle::Handle;
 pub use interrupt::source as interrupt_source;
-pub use library::{ROUTINES as LIBRARY, decommission, has_library};
+pub use library::{decommission, has_library};
 pub use life::report_leaks;
-pub use loader::LOADER;
 pub use pnp::{remove_device, set_power};
 pub use state::{Attached, attach};
 pub use target_open::target_changed;
 pub use wmi::request as request_wmi;
+
+/// The routines with which the framework binds drivers, and those that it stores in the driver object.
+pub const LOADER: &[Routine] = loader::LOADER;
+
+/// The routines for drivers that are libraries of the framework.
+pub const LIBRARY: &[Routine] = library::ROUTINES;

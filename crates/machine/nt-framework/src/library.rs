@@ -26,7 +26,7 @@ const DIAGNOSTICS: &str = r"\Registry\Machine\System\CurrentControlSet\Control\W
 type Globals = GuestPtr<Opaque>;
 type Library = GuestPtr<WDF_LIBRARY_INFO>;
 
-routines! { pub ROUTINES;
+routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
     fn WdfRegisterLibrary(
         info: GuestPtr<WDF_LIBRARY_INFO>,

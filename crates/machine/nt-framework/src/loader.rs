@@ -18,7 +18,7 @@ use super::{library, structures};
 const COMPONENT: &str = "KmdfLibrary";
 
 // The routines of WDFLDR.SYS, and those that the framework stores in the driver object.
-routines! { pub LOADER;
+routines! { pub(super) LOADER;
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
     fn WdfVersionBind(
         &call,

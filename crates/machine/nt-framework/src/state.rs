@@ -238,6 +238,7 @@ pub struct Attached {
 }
 
 impl Attached {
+    /// Creates the state, without a driver. `close_clients` makes the clients of a device close their files.
     pub fn new(close_clients: fn(Handle)) -> Self {
         Self { framework: Mutex::default(), close_clients }
     }

@@ -10,6 +10,11 @@
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
 )]
+#![expect(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    reason = "the interface is for the crates of this folder, and the errors are faults and statuses"
+)]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
 mod case;
@@ -77,32 +82,51 @@ pub fn routines() -> impl Iterator<Item = &'static Routine> {
 
 /// All state that a driver's calls can change.
 pub struct Kernel {
+    /// The configuration of the run.
     pub config: Config,
+    /// The engine that receives the driver's events.
     pub engine: Engine,
+    /// The routines by number.
     pub table: Table,
+    /// The allocations of pool.
     pub pool: Mutex<pool::Pool>,
+    /// The pageable sections that are paged out.
     pub paging: pool::paging::Paging,
+    /// Threads, timers, jobs and virtual time.
     pub scheduler: Scheduler,
+    /// The thread objects.
     pub threads: Mutex<sync::thread::Threads>,
+    /// Handles and references.
     pub objects: Mutex<object::Objects>,
+    /// The callback objects.
     pub callbacks: Mutex<ex::Callbacks>,
+    /// The notification routines of processes, threads, images, objects and the registry.
     pub notifications: Mutex<ex::Notifications>,
+    /// The registrations for plug-and-play notifications.
     pub plug_play: Mutex<Vec<io::plug_play::Registered>>,
+    /// Drivers, devices, links and IRPs.
     pub io: Mutex<io::request::Io>,
+    /// The results of requests to the devices below.
     pub answers: io::below::Answers,
     /// The buffers of clients that change while the driver uses them.
     changing: exception::changing::Buffers,
+    /// The memory of clients.
     pub client_memory: Mutex<client_memory::ClientMemory>,
     pub(crate) tables: Mutex<rtl::table::Tables>,
+    /// The device interfaces.
     pub interfaces: Mutex<io::interface::Interfaces>,
+    /// The connected interrupts.
     pub interrupts: Mutex<io::interrupt::Interrupts>,
     pub(crate) pci: Mutex<pci::Space>,
     /// The devices that are registered with the power framework.
     pub power: Mutex<Vec<io::power_framework::Managed>>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
+    /// The registered providers.
     pub etw: Mutex<etw::Writers>,
+    /// The locks that threads hold.
     pub locks: Mutex<verify::locks::Locks>,
     pub(crate) cancel_lock: io::cancel::CancelLock,
+    /// The keys and values.
     pub registry: Mutex<registry::keys::Registry>,
     /// The registry values that the driver looked for and did not find, as `--registry` names them.
     pub missing_values: Mutex<SortedSet<String>>,
@@ -165,6 +189,7 @@ pub fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Kernel {
+    /// Creates a kernel whose clients are closed with `close_clients`.
     pub fn new(config: Config, table: Table, close_clients: fn(GuestPtr<DEVICE_OBJECT>)) -> Self {
         // Information classes that were added after this Windows release are unknown to it.
         let os_build = config.os.build();

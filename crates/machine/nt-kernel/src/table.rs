@@ -22,7 +22,9 @@ const MOST_UNKNOWN: u32 = 1024;
 /// An entry of the table.
 #[derive(Clone, Copy)]
 pub struct Entry {
+    /// The name of the import.
     pub name: &'static str,
+    /// The routine, if this host has it.
     pub routine: Option<&'static Routine>,
 }
 
@@ -83,6 +85,7 @@ impl Table {
         })
     }
 
+    /// Returns the entry with this number.
     pub fn entry(&self, number: u32) -> Entry {
         let entry = self.entries.get(number as usize).copied();
         let mut entry = entry.unwrap_or(Entry { name: "?", routine: None });

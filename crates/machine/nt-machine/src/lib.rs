@@ -28,7 +28,6 @@
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
 )]
-#![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
 mod loader;
 mod machine;

@@ -14,6 +14,7 @@
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
 )]
+#![expect(clippy::must_use_candidate, reason = "the interface is for the crates of this folder")]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
 mod buffers;

@@ -30,6 +30,8 @@ pub fn lock_from_handler<T>(part: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 pub struct Part<T: 'static>(OnceLock<&'static T>);
 
 impl<T> Part<T> {
+    /// Returns a reference that is not set yet.
+    #[expect(clippy::new_without_default, reason = "only statics have this type")]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
@@ -44,7 +46,11 @@ impl<T> Part<T> {
         self.0.get().copied()
     }
 
-    /// Returns the part of the machine that was started. Panics if none was.
+    /// Returns the part of the machine that was started.
+    ///
+    /// # Panics
+    ///
+    /// Panics if none was.
     #[expect(clippy::expect_used, reason = "routines run only after the machine was started")]
     pub fn get(&self) -> &'static T {
         self.find().expect("a machine was started")

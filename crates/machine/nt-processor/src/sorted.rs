@@ -22,46 +22,57 @@ impl<K, V> Default for SortedMap<K, V> {
 }
 
 impl<K, V> SortedMap<K, V> {
+    /// Returns an empty map.
     pub const fn new() -> Self {
         Self { entries: Vec::new() }
     }
 
+    /// Returns the number of entries.
     pub const fn len(&self) -> usize {
         self.entries.len()
     }
 
+    /// Returns whether there are no entries.
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.entries.clear();
     }
 
+    /// Returns the entries in the order of their keys.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> + ExactSizeIterator {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
+    /// Returns the entries with mutable values, in the order of their keys.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&K, &mut V)> {
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> {
         self.entries.iter().map(|(key, _)| key)
     }
 
+    /// Returns the values in the order of their keys.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
+    /// Returns the mutable values in the order of their keys.
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
+    /// Returns the values in the order of their keys, without the map.
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
         self.entries.into_iter().map(|(_, value)| value)
     }
 
+    /// Keeps the entries for which `keep` returns `true`.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.entries.retain_mut(|(key, value)| keep(key, value));
     }
@@ -81,6 +92,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.entries.binary_search_by(|(other, _)| other.borrow().cmp(key))
     }
 
+    /// Returns whether there is an entry with this key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -88,6 +100,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.find(key).is_ok()
     }
 
+    /// Returns the value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -95,6 +108,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.entries.get(self.find(key).ok()?).map(|(_, value)| value)
     }
 
+    /// Returns the mutable value of a key.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -103,6 +117,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.entries.get_mut(index).map(|(_, value)| value)
     }
 
+    /// Sets the value of a key. Returns the old value.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Ok(index) => self.entries.get_mut(index).map(|(_, old)| mem::replace(old, value)),
@@ -113,6 +128,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
+    /// Removes the entry with this key. Returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -196,28 +212,34 @@ impl<T> Default for SortedSet<T> {
 }
 
 impl<T> SortedSet<T> {
+    /// Returns an empty set.
     pub const fn new() -> Self {
         Self { entries: Vec::new() }
     }
 
+    /// Returns whether there are no elements.
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
+    /// Removes all elements.
     pub fn clear(&mut self) {
         self.entries.clear();
     }
 
+    /// Returns the elements in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         self.entries.iter()
     }
 
+    /// Returns the smallest element.
     pub fn first(&self) -> Option<&T> {
         self.entries.first()
     }
 }
 
 impl<T: Ord> SortedSet<T> {
+    /// Returns whether the set has this element.
     pub fn contains<Q: Ord + ?Sized>(&self, value: &Q) -> bool
     where
         T: Borrow<Q>,

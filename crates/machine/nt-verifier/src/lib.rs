@@ -15,7 +15,12 @@
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
 )]
-#![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
+#![expect(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    clippy::return_self_not_must_use,
+    reason = "the interface is for the crates of this folder, and the errors are faults and statuses"
+)]
 
 pub mod exception;
 pub mod hardware;

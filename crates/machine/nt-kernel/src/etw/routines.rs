@@ -141,6 +141,7 @@ pub struct Writers {
 }
 
 impl Writers {
+    /// Creates the state. If `trace_all` is set, a session records the events of all providers.
     pub fn new(engine: &Engine, trace_all: bool) -> Self {
         Self {
             inside: SortedMap::new(),

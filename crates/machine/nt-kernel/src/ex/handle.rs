@@ -15,10 +15,12 @@ impl KernelHandle {
     /// The first handle. Kernel handles have their highest bits set.
     pub(super) const FIRST: u64 = 0xFFFF_FFFF_8000_0004;
 
+    /// Returns the handle with this value, which may come from the driver.
     pub const fn new(value: u64) -> Self {
         Self(value)
     }
 
+    /// Returns the value that the driver has.
     pub const fn as_int(self) -> u64 {
         self.0
     }

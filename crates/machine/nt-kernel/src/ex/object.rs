@@ -68,7 +68,9 @@ pub fn attach(hooks: &'static Hooks) {
 /// The functions that are called when the last handle to an object is closed, and when its last reference is gone.
 #[derive(Clone, Copy)]
 pub struct Lifetime {
+    /// Called when the last handle is closed.
     pub last_handle: fn(u64),
+    /// Called when the last reference is gone.
     pub last_reference: fn(u64),
 }
 

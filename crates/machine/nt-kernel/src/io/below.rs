@@ -51,7 +51,9 @@ impl Answers {
 /// The scripted result of a request.
 #[derive(Clone, Debug)]
 pub struct Response {
+    /// The status that the request is completed with.
     pub status: NtStatus,
+    /// The bytes for the output buffer.
     pub output: Vec<u8>,
     /// The delay in units of 100 ns.
     pub delay: u64,

@@ -22,8 +22,9 @@ use crate::{call_back, kernel, lock};
 /// `METHOD_…`.
 const BUFFERED: u32 = 0;
 const NEITHER: u32 = 3;
-/// `DO_BUFFERED_IO`, `DO_DIRECT_IO`.
+/// `DO_BUFFERED_IO`.
 pub const BUFFERED_IO: u32 = 4;
+/// `DO_DIRECT_IO`.
 pub const DIRECT_IO: u32 = 16;
 /// `DevicePowerState`.
 const DEVICE_STATE: u64 = 1;

@@ -27,13 +27,21 @@ pub enum Mode {
 /// The contents of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Submission {
+    /// The major function.
     pub major: u8,
+    /// The minor function.
     pub minor: u8,
+    /// Who sends it.
     pub mode: Mode,
+    /// `Parameters` of the stack location.
     pub parameters: [u64; 4],
+    /// `AssociatedIrp.SystemBuffer`.
     pub system_buffer: GuestPtr<u8>,
+    /// `UserBuffer`.
     pub user_buffer: GuestPtr<u8>,
+    /// `MdlAddress`.
     pub mdl: GuestPtr<MDL>,
+    /// The open file; NULL for none.
     pub file: GuestPtr<FILE_OBJECT>,
     /// `IoStatus.Information` before the request is sent.
     pub information: u64,
@@ -42,7 +50,9 @@ pub struct Submission {
 /// The result of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
+    /// `IoStatus.Status`.
     pub status: NtStatus,
+    /// `IoStatus.Information`.
     pub information: u64,
     /// Whether the driver received the request.
     pub reached: bool,
@@ -157,6 +167,7 @@ fn is_done(request: GuestPtr<IRP>) -> bool {
 }
 
 impl Packet {
+    /// Returns the IRP.
     pub const fn request(self) -> GuestPtr<IRP> {
         self.request
     }

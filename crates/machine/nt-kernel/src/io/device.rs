@@ -151,9 +151,13 @@ routines! { pub(super) ROUTINES;
 /// A device.
 #[derive(Clone, Debug)]
 pub struct Device {
+    /// The device object.
     pub object: GuestPtr<DEVICE_OBJECT>,
+    /// The name; empty for none.
     pub name: String,
+    /// The code that created it.
     pub from: u64,
+    /// Its driver.
     pub owner: Owner,
 }
 
@@ -171,8 +175,11 @@ pub enum Owner {
 /// A symbolic link.
 #[derive(Clone, Debug)]
 pub struct Link {
+    /// The name of the link.
     pub name: String,
+    /// The name that it stands for.
     pub target: String,
+    /// The code that created it.
     pub from: u64,
 }
 
@@ -227,9 +234,13 @@ pub fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Option<Gues
 
 /// What a driver says about a new device, apart from its name.
 pub struct Description {
+    /// The size of the device extension.
     pub extension: u32,
+    /// The device type, `FILE_DEVICE_…`.
     pub kind: u32,
+    /// The characteristics, `FILE_DEVICE_SECURE_OPEN` and others.
     pub characteristics: u32,
+    /// Whether only one client may have it open.
     pub exclusive: bool,
 }
 

@@ -12,9 +12,13 @@ use super::history::Origin;
 /// A call of a dispatch routine.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch {
+    /// The device that the request was sent to.
     pub device: GuestPtr<DEVICE_OBJECT>,
+    /// The request.
     pub irp: GuestPtr<IRP>,
+    /// The major function.
     pub major: u8,
+    /// The minor function.
     pub minor: u8,
     /// The stack location of the driver, counted from 1.
     pub location: u8,

@@ -25,10 +25,12 @@ pub struct Sent {
 }
 
 impl Sent {
+    /// Returns the IRP that carries the request.
     pub const fn packet(&self) -> Packet {
         self.packet
     }
 
+    /// Cancels the request, as a client does.
     pub fn cancel(&self) -> Result<(), Fault> {
         self.packet.cancel()
     }

@@ -19,6 +19,7 @@ const INTERNAL: u32 = 6;
 const EA: u32 = 7;
 const ACCESS: u32 = 8;
 const NAME: u32 = 9;
+/// `FileRenameInformation`.
 pub const RENAME: u32 = 10;
 const NAMES: u32 = 12;
 pub(crate) const DISPOSITION: u32 = 13;
@@ -34,6 +35,7 @@ const ID_BOTH_DIRECTORY: u32 = 37;
 const ID_FULL_DIRECTORY: u32 = 38;
 const NORMALIZED_NAME: u32 = 48;
 const DISPOSITION_EX: u32 = 64;
+/// `FileRenameInformationEx`.
 pub const RENAME_EX: u32 = 65;
 /// `FILE_ATTRIBUTE_DIRECTORY`, `FILE_ATTRIBUTE_NORMAL`.
 const ATTRIBUTE_DIRECTORY: u32 = 0x10;

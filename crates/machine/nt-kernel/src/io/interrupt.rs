@@ -114,7 +114,9 @@ routines! { pub(super) ROUTINES;
 /// A service routine that is connected to an interrupt.
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
+    /// The driver's `ServiceRoutine`.
     pub routine: GuestPtr<Code>,
+    /// Its context.
     pub context: u64,
     /// The driver's lock; NULL if the interrupt object has its own.
     pub lock: GuestPtr<u64>,
@@ -216,6 +218,7 @@ pub fn acquire(kind: LockKind, object: Object, from: u64) -> Result<u8, Fault> {
     Ok(old)
 }
 
+/// Releases the lock of an interrupt and lowers the IRQL to `old`.
 pub fn release(kind: LockKind, object: Object, old: u8) -> Result<(), Fault> {
     spinlock::release_as(kind, object.Lock().read()?)?;
     irql::lower(old);

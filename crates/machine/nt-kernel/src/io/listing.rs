@@ -12,11 +12,13 @@ use crate::{kernel, lock};
 /// A request for entries.
 #[derive(Clone, Debug)]
 pub struct Query {
+    /// The names that match; empty for all.
     pub pattern: String,
     /// The class of the information, such as `FileDirectoryInformation`.
     pub class: u32,
-    /// Whether to return one entry only, and whether to begin with the first entry again.
+    /// Whether to return one entry only.
     pub is_single: bool,
+    /// Whether to begin with the first entry again.
     pub restarts: bool,
 }
 

@@ -80,6 +80,7 @@ pub fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJ
 
 /// Why a device cannot be opened.
 pub const GONE: &str = "the device does not exist or was removed";
+/// Why an exclusive device cannot be opened.
 pub const IN_USE: &str = "the device is exclusive, and a client has it open";
 
 /// Returns why a device cannot be opened, or `None` if only the driver can refuse.

@@ -89,6 +89,7 @@ pub struct Io {
     pub driver: GuestPtr<DRIVER_OBJECT>,
     /// The driver objects of all images.
     pub drivers: Vec<GuestPtr<DRIVER_OBJECT>>,
+    /// The devices of all drivers.
     pub devices: Vec<Device>,
     /// A device is being added, removed or powered.
     pub(super) is_busy: bool,
@@ -106,7 +107,9 @@ pub struct Io {
     pub(super) wait_wake: SortedMap<GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>>,
     /// The number of physical devices that were created.
     pub(super) plugged: u32,
+    /// The symbolic links.
     pub links: Vec<Link>,
+    /// The IRPs that are not freed yet.
     pub requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
@@ -118,6 +121,7 @@ pub struct Io {
     pub(super) remove_locks: RemoveLocks,
     /// The synchronous IRPs that are completed, and that the I/O manager has freed.
     pub(super) ended: BTreeMap<GuestPtr<IRP>, Origin>,
+    /// The volume with its files.
     pub volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,

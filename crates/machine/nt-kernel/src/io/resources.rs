@@ -38,6 +38,7 @@ pub struct Interrupt {
     pub number: u32,
     /// The message number of a message-signaled interrupt.
     pub message: Option<u32>,
+    /// The interrupt vector.
     pub vector: u32,
 }
 

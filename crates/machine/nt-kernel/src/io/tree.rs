@@ -70,16 +70,21 @@ pub(super) struct Scan {
 /// An entry of a folder.
 #[derive(Clone, Debug)]
 pub struct Listed {
+    /// The name, without its folder.
     pub name: String,
+    /// Its size and state.
     pub size: Size,
 }
 
 /// Information about a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
+    /// The size in bytes.
     pub end: u64,
     reserved: u64,
+    /// Whether it is a folder.
     pub is_dir: bool,
+    /// Whether it is deleted when its last handle is closed.
     pub goes: bool,
 }
 

@@ -15,6 +15,7 @@ pub enum Kind {
     NonPaged,
     /// `NonPagedPool`: its memory may contain code.
     Executable,
+    /// `PagedPool`.
     Paged,
 }
 

@@ -76,6 +76,7 @@ fn parameters(name: &str) -> String {
 }
 
 impl Registry {
+    /// Creates the keys that Windows and the configuration have.
     pub fn new(config: &Config) -> Self {
         let mut registry = Self::default();
         registry.add_service(&config.name);

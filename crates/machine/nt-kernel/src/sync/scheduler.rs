@@ -43,6 +43,7 @@ thread_local! {
 }
 
 impl Scheduler {
+    /// Creates a scheduler whose clock is at its start.
     pub fn new(time: Time) -> Self {
         Self {
             state: Mutex::default(),

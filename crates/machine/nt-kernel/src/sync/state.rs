@@ -20,7 +20,9 @@ pub type Action = Arc<dyn Fn() + Send + Sync>;
 /// The jobs that a thread serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jobs {
+    /// DPCs.
     Deferred,
+    /// Work items.
     Work,
 }
 
@@ -29,11 +31,13 @@ pub enum Jobs {
 pub struct Timer {
     /// Identifies the timer: the address of a KTIMER or of a framework object.
     pub key: u64,
+    /// The time at which it expires next.
     pub due: u64,
     /// The period in 100 ns units; 0 if the timer expires once.
     pub period: u64,
     /// The dispatcher object to signal.
     pub signals: Option<Waitable>,
+    /// What runs then.
     pub action: Option<Action>,
     /// The driver's code that set it.
     pub from: u64,
@@ -51,8 +55,11 @@ pub struct State {
     pub(super) sleepers: Sleepers,
     /// The threads that take turns.
     pub(super) turns: Option<Turns>,
+    /// The timers that are set.
     pub timers: Vec<Timer>,
+    /// The DPCs that are queued, with their keys.
     pub deferred: VecDeque<(u64, Job)>,
+    /// The work items that are queued, with their keys.
     pub work: VecDeque<(u64, Job)>,
     /// Service routines that run: what they defer waits for them, as on the processor that they interrupt.
     pub(crate) interrupted: usize,

@@ -6,9 +6,19 @@ use crate::layout::operand_length;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
     /// `mov r64, cr8`: reads the IRQL into `register`.
-    ReadIrql { register: u8, length: u8 },
+    ReadIrql {
+        /// The number of the register.
+        register: u8,
+        /// The size of the instruction.
+        length: u8,
+    },
     /// `mov cr8, r64`: sets the IRQL from `register`.
-    WriteIrql { register: u8, length: u8 },
+    WriteIrql {
+        /// The number of the register.
+        register: u8,
+        /// The size of the instruction.
+        length: u8,
+    },
     /// `int 29h`: `__fastfail`, with its code in ecx.
     FastFail,
     /// `int 2Ch`: an assertion.
@@ -18,15 +28,36 @@ pub enum Instruction {
     /// `in`, `out`, `ins` or `outs`.
     Port(PortAccess),
     /// `rdmsr` or `rdpmc`: reads a model-specific register into edx and eax.
-    ReadModelRegister { length: u8 },
+    ReadModelRegister {
+        /// The size of the instruction.
+        length: u8,
+    },
     /// `mov r64, cr`: reads a control register that is not the IRQL.
-    ReadControl { control: u8, register: u8, length: u8 },
+    ReadControl {
+        /// The number of the control register.
+        control: u8,
+        /// The number of the register that receives its value.
+        register: u8,
+        /// The size of the instruction.
+        length: u8,
+    },
     /// `wrmsr`: writes edx and eax to the model-specific register in ecx.
-    WriteModelRegister { length: u8 },
+    WriteModelRegister {
+        /// The size of the instruction.
+        length: u8,
+    },
     /// `cli` or `sti`: disables or enables interrupts.
-    Interrupts { enabled: bool, length: u8 },
+    Interrupts {
+        /// Whether they are enabled afterwards.
+        enabled: bool,
+        /// The size of the instruction.
+        length: u8,
+    },
     /// `wbinvd`, `invlpg`: changes state that this machine does not have.
-    Ignored { length: u8 },
+    Ignored {
+        /// The size of the instruction.
+        length: u8,
+    },
     /// `hlt`, instructions for system tables and the like.
     Privileged(&'static str),
     /// An instruction that is not listed here.
@@ -36,6 +67,7 @@ pub enum Instruction {
 /// An instruction that reads or writes a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortAccess {
+    /// Whether it writes to the port.
     pub writes: bool,
     /// The number of bytes.
     pub width: u8,
@@ -45,6 +77,7 @@ pub struct PortAccess {
     pub is_string: bool,
     /// Whether rcx counts how often the instruction is executed.
     pub repeats: bool,
+    /// The size of the instruction.
     pub length: u8,
 }
 

@@ -50,6 +50,7 @@ pub struct Home {
 pub struct Restored {
     /// The FS base, or the thread's data at it.
     pub fs: bool,
+    /// The GS base.
     pub gs: bool,
 }
 
@@ -63,12 +64,14 @@ impl Restored {
         }
     }
 
+    /// Returns the registers that are in either of both.
     pub const fn or(self, other: Self) -> Self {
         Self { fs: self.fs | other.fs, gs: self.gs | other.gs }
     }
 }
 
 impl HandlerStack {
+    /// Reserves the stack, with an inaccessible page below it.
     pub fn new() -> io::Result<Self> {
         let region = Region::new(PAGE + STACK, Protection::ReadWrite, false)?;
         if !protect(region.base, PAGE, Protection::None) {

@@ -9,12 +9,23 @@ use pe_image::unwind::Registers;
 pub enum Operand {
     /// The address is the sum of a base register, an index register shifted to the left, and a constant. The constant
     /// is `None` if it is a multiple of an unknown number of bytes, see [`unit`].
-    Sum { base: Option<u8>, index: Option<(u8, u8)>, constant: Option<i32> },
+    Sum {
+        /// The number of the base register.
+        base: Option<u8>,
+        /// The number of the index register, and the number of bits by which it is shifted.
+        index: Option<(u8, u8)>,
+        /// The constant.
+        constant: Option<i32>,
+    },
     /// A string instruction: it reads at rsi or rdi and advances these registers.
     String,
-    /// `mov` to al, ax, eax or rax from an address in the instruction. `width` is the number of bytes to load, `length`
-    /// the size of the instruction.
-    Absolute { width: u8, length: u8 },
+    /// `mov` to al, ax, eax or rax from an address in the instruction.
+    Absolute {
+        /// The number of bytes to load.
+        width: u8,
+        /// The size of the instruction.
+        length: u8,
+    },
 }
 
 impl Operand {

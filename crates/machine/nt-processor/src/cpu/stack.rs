@@ -16,6 +16,7 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// Reserves a stack between inaccessible pages.
     pub fn new() -> io::Result<Self> {
         Region::guarded(SIZE, GUARD).map(|region| Self { region })
     }

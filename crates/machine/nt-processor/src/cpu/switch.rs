@@ -16,15 +16,17 @@ pub(crate) const MOST_ARGUMENTS: usize = 10;
 /// The word that identifies a [`CALL_FRAME`].
 pub(super) const MARK: u64 = 0x6B6E_694C_7473_6F48;
 
-/// The offsets from the GS base of the addresses where the stacks continue.
+/// The offset from the GS base of the address where the host's stack continues.
 pub const HOST_STACK: usize = offset_of!(PROCESSOR_BLOCK, HostStack);
+/// The offset from the GS base of the address where the driver's stack continues.
 pub const DRIVER_STACK: usize = offset_of!(PROCESSOR_BLOCK, DriverStack);
 
 /// The offset from the GS base of the host's FS base.
 const HOST_THREAD: usize = offset_of!(PROCESSOR_BLOCK, HostThread);
 
-/// The direction flag and the alignment check flag. The calling convention requires that both are clear.
+/// The direction flag. The calling convention requires that it is clear.
 pub const DIRECTION: u32 = 0x400;
+/// The alignment check flag. The calling convention requires that it is clear.
 pub const ALIGNMENT_CHECK: u32 = 0x4_0000;
 /// A bit that no flag has: the driver's FS base was not that of the thread, and was restored.
 pub const FOREIGN_FS: u32 = 1 << 31;
@@ -40,6 +42,7 @@ pub struct Returned {
     pub value: u64,
     /// The flags, with [`FOREIGN_FS`].
     pub flags: u32,
+    /// The floating-point control and status.
     pub mxcsr: u32,
 }
 

@@ -13,6 +13,7 @@ const MOST: usize = 256;
 /// A call on the stack of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
+    /// The address in the calling code.
     pub address: u64,
     /// Whether only calls between images lead from here to the start of the walk. Otherwise, the host called a routine
     /// of an image in between, such as a dispatch routine.

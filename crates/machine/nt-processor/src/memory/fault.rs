@@ -7,7 +7,9 @@ use crate::part::Part;
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
+    /// A read, or the fetch of an instruction.
     Read,
+    /// A write.
     Write,
 }
 
@@ -16,6 +18,7 @@ pub enum Access {
 pub struct Fault {
     /// The address that the processor reported; the start of the access if the address is not canonical.
     pub address: u64,
+    /// The kind of the access.
     pub access: Access,
 }
 

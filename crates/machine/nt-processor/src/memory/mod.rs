@@ -14,6 +14,8 @@ mod poke;
 mod region;
 mod slice;
 
+#[cfg(miri)]
+pub use access::map;
 pub use access::recover;
 pub use fault::{Access, Fault, MayFault, OrStop, Recovery, Unhandled, is_canonical, on_unhandled};
 pub use plain::Plain;

@@ -13,7 +13,7 @@ thread_local! {
 }
 
 /// Registers a buffer as guest memory and returns its address.
-pub(super) fn map(arena: &mut [u8]) -> u64 {
+pub fn map(arena: &mut [u8]) -> u64 {
     let start = arena.as_mut_ptr().expose_provenance() as u64;
     MAPPED.with_borrow_mut(|mapped| mapped.push((start, arena.len() as u64)));
     start

@@ -34,16 +34,20 @@ pub enum Opaque {}
 unsafe impl<T: 'static> Plain for GuestPtr<T> {}
 
 impl<T> GuestPtr<T> {
+    /// The address 0.
     pub const NULL: Self = Self::new(0);
 
+    /// Returns the pointer with this address, which may be invalid.
     pub const fn new(address: u64) -> Self {
         Self { address, of: PhantomData }
     }
 
+    /// Returns the address.
     pub const fn address(self) -> u64 {
         self.address
     }
 
+    /// Returns whether the address is 0.
     pub const fn is_null(self) -> bool {
         self.address == 0
     }

@@ -21,10 +21,15 @@ const STRIDE: u64 = 16 << 20;
 /// The access rights of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
+    /// No access.
     None,
+    /// Reads.
     Read,
+    /// Reads and writes.
     ReadWrite,
+    /// Reads and execution.
     ReadExecute,
+    /// Reads, writes and execution.
     All,
 }
 

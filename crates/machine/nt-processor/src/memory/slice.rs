@@ -17,19 +17,23 @@ pub struct GuestSlice<T> {
 }
 
 impl<T> GuestSlice<T> {
+    /// Returns the array with this start and number of elements, which may be invalid.
     pub const fn new(start: GuestPtr<T>, length: u64) -> Self {
         Self { start, length }
     }
 
+    /// Returns the address of the first element.
     pub const fn start(self) -> GuestPtr<T> {
         self.start
     }
 
+    /// Returns the number of elements.
     pub const fn len(self) -> u64 {
         self.length
     }
 
-    pub const fn is_empty(&self) -> bool {
+    /// Returns whether there are no elements.
+    pub const fn is_empty(self) -> bool {
         self.length == 0
     }
 

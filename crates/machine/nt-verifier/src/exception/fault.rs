@@ -54,9 +54,13 @@ const CR4: u64 = 0x35_0EF8;
 /// What Linux reports about a fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Trap {
+    /// The signal.
     pub signal: i32,
+    /// The number of the processor's exception.
     pub number: i64,
+    /// The error code that the processor pushed.
     pub error: i64,
+    /// The address that the access used, if it was one.
     pub address: u64,
 }
 
@@ -104,12 +108,14 @@ pub struct Pending {
     registers: Registers,
     /// The registers at which the walk along the driver's calls starts.
     start: Option<Registers>,
+    /// The exception that the driver sees.
     pub exception: Exception,
 }
 
 /// The signal handlers that run on a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Nesting {
+    /// The number of handlers.
     pub depth: u32,
     /// The signal and the instruction of the first one.
     pub first: (u32, u64),

@@ -11,7 +11,9 @@ use pe_image::unwind::Registers;
 /// The driver's code that a fault belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultSite {
+    /// The routine that the driver is calling.
     pub routine: Option<&'static str>,
+    /// Where in the driver it is.
     pub address: At,
 }
 

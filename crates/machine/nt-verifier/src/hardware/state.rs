@@ -32,6 +32,7 @@ struct State {
 }
 
 impl Hardware {
+    /// Creates hardware that follows a script.
     pub fn new(script: HardwareScript) -> Self {
         Self { script, state: Mutex::default() }
     }

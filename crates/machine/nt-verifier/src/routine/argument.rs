@@ -16,6 +16,7 @@ pub struct Slots<'a> {
 }
 
 impl<'a> Slots<'a> {
+    /// Returns the slots of a call from `first` on.
     pub const fn new(call: &'a Call, first: u64) -> Self {
         Self { call, next: first }
     }

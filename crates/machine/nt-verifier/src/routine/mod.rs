@@ -15,21 +15,36 @@ pub use argument::{Argument, Ignored, Irql, Out, Rest, Slots};
 pub use reply::IntoReply;
 pub use signature::{Kind, Signature};
 
-/// The highest IRQLs at which routines may be called.
+// The highest IRQLs at which routines may be called.
+
+/// `PASSIVE_LEVEL`.
 pub const PASSIVE: u8 = 0;
+/// `APC_LEVEL`.
 pub const APC: u8 = 1;
+/// `DISPATCH_LEVEL`.
 pub const DISPATCH: u8 = 2;
+/// `HIGH_LEVEL`: every IRQL.
 pub const ANY: u8 = 15;
 
-/// The modules whose routines this host has. Those of the framework are in `wdf`.
+// The modules whose routines this host has, apart from those of the framework.
+
+/// The kernel.
 pub const KERNEL: &str = "ntoskrnl.exe";
+/// The hardware abstraction layer.
 pub const HAL: &str = "hal.dll";
+/// The library of WMI.
 pub const WMI_LIBRARY: &str = "wmilib.sys";
+/// The recorder of WPP messages.
 pub const WPP_RECORDER: &str = "wpprecorder.sys";
+/// The filter manager.
 pub const FILTER_MANAGER: &str = "fltmgr.sys";
+/// The Windows Filtering Platform for callout drivers.
 pub const FILTERING: &str = "fwpkclnt.sys";
+/// The library of network drivers.
 pub const NDIS: &str = "ndis.sys";
+/// Cryptography API: Next Generation.
 pub const CNG: &str = "cng.sys";
+/// The HID class driver.
 pub const HID_CLASS: &str = "hidclass.sys";
 /// It exports the routines of [`CNG`] as well.
 pub const SECURITY: &str = "ksecdd.sys";
@@ -50,6 +65,7 @@ pub enum Fails {
 
 /// A routine that this host implements.
 pub struct Routine {
+    /// The name in C.
     pub name: &'static str,
     /// The module that exports it.
     pub module: &'static str,
@@ -57,6 +73,7 @@ pub struct Routine {
     pub irql: u8,
     /// The highest IRQL for a call with its arguments, if it depends on them.
     limit: Option<fn(&Call) -> u8>,
+    /// How it reports failure.
     pub fails: Fails,
     /// Whether a call undoes an earlier one. Failures are not injected into such calls: a driver cannot do more than
     /// make the call, and what stays would look like its leak.
@@ -222,7 +239,6 @@ impl MayFault for Failure {
 }
 
 /// Returns a success whose error type is [`Failure`].
-#[expect(clippy::unnecessary_wraps, reason = "the type of the error is the point")]
 pub const fn done<T>(value: T) -> Outcome<T> {
     Ok(value)
 }
@@ -252,6 +268,7 @@ pub struct Call {
 }
 
 impl Call {
+    /// Describes a call. `slots` are its arguments, and `from` is its return address.
     pub const fn new(name: &'static str, slots: GuestPtr<u64>, from: u64) -> Self {
         Self { slots, from, name }
     }

@@ -15,6 +15,7 @@ pub trait IntoReply {
     /// The kind of an [`Outcome`] of this type: a routine whose success has no value returns a status.
     const OUTCOME: Kind = Self::KIND;
 
+    /// Returns the value for rax, or the fault.
     fn into_reply(self) -> Result<u64, Fault>;
 }
 

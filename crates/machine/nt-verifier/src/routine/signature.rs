@@ -44,6 +44,7 @@ impl fmt::Display for Kind {
 pub struct Signature {
     /// The kinds that each declared parameter has. A counted buffer has two.
     pub declared: &'static [&'static [Kind]],
+    /// The kind of the result.
     pub result: Kind,
 }
 

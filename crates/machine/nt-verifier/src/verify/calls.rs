@@ -33,6 +33,7 @@ const APART: usize = 2;
 pub(super) type Remembered = Mutex<BTreeMap<u64, Calls>>;
 
 impl Calls {
+    /// Returns the places of the calls, the innermost first.
     pub fn places(&self) -> &[ImageOffset] {
         self.places.get(..self.count as usize).unwrap_or_default()
     }

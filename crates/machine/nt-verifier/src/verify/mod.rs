@@ -46,6 +46,7 @@ pub struct Verifier {
 static VERIFIER: Part<Verifier> = Part::new();
 
 impl Verifier {
+    /// Creates a verifier that records in `findings`. Fails if there is no pipe for its events.
     pub fn new(findings: Findings) -> io::Result<Self> {
         let channel = notify::Channel::new()?;
         let (remembered, gaps) = (calls::Remembered::default(), gap::Shared::default());

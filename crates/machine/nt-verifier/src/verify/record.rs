@@ -48,6 +48,7 @@ impl fmt::Write for Text<'_> {
 }
 
 impl Record {
+    /// Describes a breach. Names and details that are too long are cut off.
     pub fn new(
         breach: impl Into<Breach>,
         irql: u8,

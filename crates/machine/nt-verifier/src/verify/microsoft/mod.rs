@@ -18,10 +18,12 @@ macro_rules! table {
     ) => {
         /// The rules of this set.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[expect(dead_code, reason = "most rules about IRQLs follow from the routine, and some are not checked")]
         #[allow(clippy::enum_variant_names, reason = "the names are Microsoft's")]
         pub enum $set {
-            $($($name,)*)*
+            $($(
+                #[doc = concat!("Microsoft's rule `", stringify!($name), "`.")]
+                $name,
+            )*)*
         }
 
         pub(super) const RULES: &[super::MicrosoftRule] = &[
