@@ -86,6 +86,14 @@ fn no_message_names_a_command_of_nt_host() {
     let mut files = 0;
     for dir in [
         "machine/nt-host",
+        "machine/nt-processor",
+        "machine/nt-verifier",
+        "machine/nt-kernel",
+        "machine/nt-framework",
+        "machine/nt-filters",
+        "machine/nt-network",
+        "machine/nt-hid",
+        "machine/nt-crypto",
         "machine/nt-machine",
         "toolchain/driver-build",
         "toolchain/wdk-kit",

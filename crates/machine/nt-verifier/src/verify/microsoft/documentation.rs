@@ -12,7 +12,7 @@ const HEAD: &str = "\
 Microsoft's documentation has a page for each rule that Static Driver Verifier or Driver Verifier checks. These tables say what nt-host does about each rule: the
 [rule of nt-host](testing-with-nt-host.md) that checks it, or why nothing does. A finding names Microsoft's rules beside that of nt-host, in the text with a link and in
 JSON as `microsoft`. For each rule that is checked there is a driver in `crates/machine/nt-host/drivers/c` that breaks it, and the same driver without the mistake is clean. A
-test generates this page from the tables in `crates/machine/nt-machine/src/verify/microsoft`.
+test generates this page from the tables in `crates/machine/nt-verifier/src/verify/microsoft`.
 
 nt-host checks what a driver does in a run. Static Driver Verifier proves something about every path through the source: a rule that nt-host checks can still be broken on
 a path that no request took.
