@@ -179,6 +179,7 @@ pub fn attach(kernel: &'static Kernel) {
 }
 
 /// Returns the kernel of this process.
+#[inline]
 pub fn kernel() -> &'static Kernel {
     KERNEL.get()
 }

@@ -233,6 +233,7 @@ pub fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> Returned
 }
 
 /// Returns the driver's innermost callback that this thread is running.
+#[inline]
 pub fn callback() -> Option<&'static str> {
     CALLBACK.get()
 }
@@ -317,21 +318,25 @@ fn processor_time(thread: i32) -> Option<u64> {
 }
 
 /// Returns whether this thread can run driver code.
+#[inline]
 pub fn is_attached() -> bool {
     !BLOCK.get().is_null()
 }
 
 /// Returns this thread's block, if the thread is attached.
+#[inline]
 fn block() -> Option<Block> {
     BLOCK.get().non_null()
 }
 
 /// Returns the IRQL of this thread. Each thread acts as a processor of its own.
+#[inline]
 pub fn irql() -> u8 {
     block().map_or(0, |block| block.Irql().read().or_stop())
 }
 
 /// Changes the IRQL and returns the old one. Records which call of the driver changed it.
+#[inline]
 pub fn set_irql(irql: u8) -> u8 {
     CHANGED.set(SITE.get().map_or(0, |site| site.from));
     block().map_or(0, |block| block.Irql().change(|_| irql).or_stop())
@@ -355,6 +360,7 @@ pub fn processor() -> u32 {
 }
 
 /// Returns the address of the current thread's object.
+#[inline]
 pub fn object() -> GuestPtr<Opaque> {
     block().map_or(GuestPtr::NULL, |block| block.CurrentThread().read().or_stop())
 }
@@ -388,22 +394,26 @@ pub fn number_of(object: GuestPtr<Opaque>) -> Option<u32> {
 }
 
 /// Returns the number of this thread, which no other thread has.
+#[inline]
 pub fn number() -> u32 {
     NUMBER.get()
 }
 
 /// Returns the call that the driver is making on this thread.
+#[inline]
 pub fn site() -> Option<Site> {
     SITE.get()
 }
 
 /// Records a call and returns the previous one.
+#[inline]
 pub fn enter(site: Site) -> Option<Site> {
     PHASE.with(|phase| phase.begin(false));
     SITE.replace(Some(site))
 }
 
 /// Restores the call that [`enter`] returned.
+#[inline]
 pub fn leave(outer: Option<Site>) {
     SITE.set(outer);
     PHASE.with(|phase| phase.begin(true));

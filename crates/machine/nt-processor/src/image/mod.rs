@@ -158,6 +158,7 @@ pub fn base_of(address: u64) -> Option<u64> {
 }
 
 /// Returns whether an address is in an unloaded image.
+#[inline]
 pub fn is_unloaded(address: u64) -> bool {
     let any = IMAGES.find().is_some_and(|images| images.any_unloaded.load(Ordering::SeqCst));
     any && !is_loaded(address) && former(address).is_some()

@@ -136,6 +136,7 @@ macro_rules! layout {
             impl $crate::memory::GuestPtr<$name> {
                 $(
                     #[doc = concat!("Returns the address of the member `", stringify!($member), "`.")]
+                    #[inline]
                     pub const fn $member(self) -> $crate::memory::GuestPtr<$type> {
                         self.member(std::mem::offset_of!($name, $member))
                     }

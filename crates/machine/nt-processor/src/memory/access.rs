@@ -85,6 +85,7 @@ pub fn recover(rip: u64, address: Option<u64>, write: bool) -> Option<Recovery> 
 }
 
 /// Returns the value of a primitive, or its fault. `at` lists the addresses it used, for a fault without an address.
+#[inline]
 fn finish(done: &Done, at: &[(u64, Access)]) -> Result<u64, Fault> {
     if done.fault == 0 {
         return Ok(done.value);
@@ -109,6 +110,7 @@ macro_rules! primitive {
 }
 
 /// Loads 1, 2, 4 or 8 bytes.
+#[inline]
 pub(super) fn load(at: u64, width: usize) -> Result<u64, Fault> {
     match width {
         1 => primitive!(load8(at, Read)),
@@ -119,6 +121,7 @@ pub(super) fn load(at: u64, width: usize) -> Result<u64, Fault> {
 }
 
 /// Stores 1, 2, 4 or 8 bytes.
+#[inline]
 pub(super) fn store(at: u64, value: u64, width: usize) -> Result<(), Fault> {
     let done = match width {
         1 => primitive!(store8(at, Write, value)),
@@ -130,11 +133,13 @@ pub(super) fn store(at: u64, value: u64, width: usize) -> Result<(), Fault> {
 }
 
 /// Exchanges 4 or 8 bytes and returns the old value.
+#[inline]
 pub(super) fn swap(at: u64, value: u64, width: usize) -> Result<u64, Fault> {
     if width == 4 { primitive!(swap32(at, Write, value)) } else { primitive!(swap64(at, Write, value)) }
 }
 
 /// Adds to 4 or 8 bytes, wrapping, and returns the old value.
+#[inline]
 pub(super) fn add(at: u64, value: u64, width: usize) -> Result<u64, Fault> {
     if width == 4 { primitive!(add32(at, Write, value)) } else { primitive!(add64(at, Write, value)) }
 }

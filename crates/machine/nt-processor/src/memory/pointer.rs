@@ -183,21 +183,25 @@ macro_rules! atomic {
             impl GuestPtr<$int> {
                 /// Exchanges the value and returns the old one.
                 #[allow(dead_code, reason = "both widths have the same set")]
+                #[inline]
                 pub fn swap(self, value: $int) -> Result<$int, Fault> {
                     access::swap(self.address, value.into(), size_of::<$int>()).map(|old| old as $int)
                 }
 
                 /// Adds, wrapping, and returns the old value.
+                #[inline]
                 pub fn fetch_add(self, value: $int) -> Result<$int, Fault> {
                     access::add(self.address, value.into(), size_of::<$int>()).map(|old| old as $int)
                 }
 
                 /// Subtracts, wrapping, and returns the old value.
+                #[inline]
                 pub fn fetch_sub(self, value: $int) -> Result<$int, Fault> {
                     self.fetch_add(value.wrapping_neg())
                 }
 
                 /// Stores `new` if the value is `old`. Returns whether it was.
+                #[inline]
                 pub fn compare_exchange(self, old: $int, new: $int) -> Result<bool, Fault> {
                     let found = access::compare_exchange(self.address, old.into(), new.into(), size_of::<$int>())?;
                     Ok(found as $int == old)

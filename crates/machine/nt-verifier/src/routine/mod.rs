@@ -275,6 +275,7 @@ impl Call {
 
     /// Reads a slot, counted from 0. Only the types of arguments do this: the position of an argument follows from the
     /// declaration of the routine.
+    #[inline]
     fn slot(&self, index: u64) -> u64 {
         self.slots.at(index).read().or_stop()
     }

@@ -181,6 +181,7 @@ pub fn refused_with(what: &str, error: &io::Error) -> ! {
 }
 
 /// Returns whether the run has ended with a bug check.
+#[inline]
 pub fn is_stopped() -> bool {
     VERIFIER.find().is_some_and(|verifier| verifier.stopped.load(Ordering::SeqCst))
 }
