@@ -11,6 +11,7 @@
 //!
 //! The crate supports Linux on x86-64 only; on other targets it is empty.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![forbid(unsafe_code)]
 #![expect(
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"

@@ -18,8 +18,7 @@ pub mod fault;
 mod frames;
 mod interrupted;
 mod language;
-#[cfg(test)]
-mod memory_tests;
+
 mod ports;
 pub mod processor;
 mod raise;
@@ -29,15 +28,18 @@ pub mod shared_data;
 pub mod signals;
 mod site;
 pub mod system_calls;
+#[cfg(test)]
+mod tests;
 
 pub use area::Exception;
 pub use raise::raise_status;
 pub use site::FaultSite;
 
-use fault::Trap;
 use nt_processor::image;
 use nt_processor::memory::Unhandled;
 use nt_processor::part::Part;
+
+use fault::Trap;
 
 use crate::routine::Routine;
 use crate::verify::{Breach, Rule};

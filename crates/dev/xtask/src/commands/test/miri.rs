@@ -20,7 +20,7 @@ const GUIDS: &[&str] = &["--lib", "--package", "etw-types", "guid::"];
 
 /// The pointers into guest memory, with memory that the tests allocate. Miri cannot run the rest of that crate, because it
 /// maps pages and runs drivers.
-const GUEST: &[&str] = &["--lib", "--package", "nt-verifier", "exception::memory_tests::"];
+const GUEST: &[&str] = &["--lib", "--package", "nt-verifier", "exception::tests::"];
 
 /// The files of `wdk-kmdf` that need no framework.
 const KMDF: &[&str] = &["--test", "it", "--package", "test-support", "--no-default-features", "kmdf_output::"];
