@@ -1,11 +1,10 @@
-//! Helpers that the tests of several crates share: re-encoding of decoded events, checks of imports between modules,
-//! Python environments, images for Windows, and a stand-in for a Windows machine.
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests: an error must fail the test")]
+//! Helpers that the tests of several crates share: re-encoding of decoded events, Python environments, images for
+//! Windows, and a stand-in for a Windows machine.
+#![expect(clippy::indexing_slicing, reason = "helpers of tests: an error must fail the test")]
 #![cfg_attr(feature = "images", expect(clippy::panic, reason = "as above"))]
 
 #[cfg(feature = "images")]
 pub mod images;
-pub mod imports;
 mod python;
 mod reencode;
 #[cfg(all(unix, feature = "windows"))]

@@ -4,7 +4,6 @@
 // `wdk-kmdf` names its status by the crate that drivers link.
 extern crate etw_types as wdk_etw;
 
-mod imports;
 mod kmdf_output;
 mod locks;
 

@@ -10,7 +10,6 @@ mod clock;
 mod common;
 mod concurrency;
 mod groups;
-mod imports;
 mod information_classes;
 mod killed_process;
 mod merging;
