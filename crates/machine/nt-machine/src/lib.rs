@@ -28,6 +28,7 @@
     clippy::cast_possible_truncation,
     reason = "registers and stack slots have eight bytes, and a narrower argument is in the low ones"
 )]
+#![expect(non_upper_case_globals, reason = "patterns with constants that have the names of Microsoft's headers")]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
 mod cng;

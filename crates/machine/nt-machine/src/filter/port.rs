@@ -1,6 +1,7 @@
 //! Communication ports between minifilters and programs.
 
 use etw_types::NtStatus;
+use windows_constants::object::OBJ_KERNEL_HANDLE;
 
 use super::state::{Connection, FilterId, Port, PortId, free_object, new_object, state};
 use crate::image::Leaving;
@@ -9,9 +10,6 @@ use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use crate::routine::{APC, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Rule};
-
-/// `OBJ_KERNEL_HANDLE`.
-const KERNEL_HANDLE: u32 = 0x200;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NO_RESOURCES)]
@@ -36,7 +34,7 @@ routines! { pub(super) ROUTINES;
             most: most.cast_unsigned(),
             from: call.from,
         };
-        if attributes.Attributes().read()? & KERNEL_HANDLE == 0 || most <= 0 {
+        if attributes.Attributes().read()? & OBJ_KERNEL_HANDLE == 0 || most <= 0 {
             return fail(NtStatus::InvalidParameter);
         }
         let id = create(port)?;
