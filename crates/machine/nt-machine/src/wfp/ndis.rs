@@ -1,5 +1,7 @@
 //! The routines of NDIS that callout drivers use for `NET_BUFFER_LIST`s.
 
+use etw_types::NtStatus;
+
 use super::buffers;
 use super::state::Maker;
 use crate::kernel::pool;
@@ -8,8 +10,8 @@ use crate::layout::{DRIVER_OBJECT, MDL, NET_BUFFER, NET_BUFFER_LIST, NET_BUFFER_
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{Call, DISPATCH, Failure, Ignored, NDIS, NO_RESOURCES, Out, Outcome, routines};
 
-/// `NDIS_STATUS_SUCCESS` and `NDIS_STATUS_RESOURCES`, which is `STATUS_INSUFFICIENT_RESOURCES`.
-const SUCCESS: i32 = 0;
+/// `NDIS_STATUS_SUCCESS` and `NDIS_STATUS_RESOURCES`, which are statuses of the kernel.
+const SUCCESS: i32 = NtStatus::Success.as_signed();
 const RESOURCES: i32 = NO_RESOURCES.as_signed();
 
 /// The tag of pools and generic objects whose parameters have none.

@@ -1,15 +1,13 @@
 //! The layer data of the stream layers.
 
+use windows_constants::filtering_platform::{
+    FWPS_STREAM_ACTION_DROP_CONNECTION, FWPS_STREAM_FLAG_RECEIVE, FWPS_STREAM_FLAG_SEND,
+};
+
 use super::flow;
 use crate::kernel::{kernel, lock};
 use crate::layout::{FWPS_STREAM_CALLOUT_IO_PACKET0, FWPS_STREAM_DATA0, NET_BUFFER_LIST};
 use crate::memory::{Fault, GuestPtr};
-
-/// `FWPS_STREAM_FLAG_RECEIVE` and `FWPS_STREAM_FLAG_SEND`.
-const RECEIVE: u32 = 1;
-const SEND: u32 = 0x1_0000;
-/// `FWPS_STREAM_ACTION_DROP_CONNECTION`.
-const DROP_CONNECTION: u32 = 3;
 
 /// Stream data that is indicated to callouts.
 pub(super) struct Packet {
@@ -23,7 +21,7 @@ impl Packet {
             let mut pool = lock(&kernel().pool);
             (pool.new_object::<FWPS_STREAM_CALLOUT_IO_PACKET0>(), pool.new_object::<FWPS_STREAM_DATA0>())
         };
-        data.flags().write(if inbound { RECEIVE } else { SEND })?;
+        data.flags().write(if inbound { FWPS_STREAM_FLAG_RECEIVE } else { FWPS_STREAM_FLAG_SEND })?;
         data.dataLength().write(length)?;
         data.netBufferListChain().write(list)?;
         data.dataOffsetList().write(list)?;
@@ -47,7 +45,7 @@ impl Packet {
             pool.free_object(self.packet.address());
             pool.free_object(self.data.address());
         }
-        if let Some(id) = flow.filter(|_| action == DROP_CONNECTION) {
+        if let Some(id) = flow.filter(|_| action == FWPS_STREAM_ACTION_DROP_CONNECTION) {
             flow::end(id);
         }
         Ok(())
