@@ -1,10 +1,11 @@
 //! Hashes and message authentication codes, and keys that are derived with them.
 
 use etw_types::NtStatus;
+use windows_constants::cryptography::BCRYPT_HASH_REUSABLE_FLAG;
 
 use super::algorithm::Kind;
 use super::digest::Digest;
-use super::provider::{REUSABLE, reusable};
+use super::provider::reusable;
 use super::state::{HASH, Hash, ObjectMemory, Provider, hash, provider, state};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
@@ -29,7 +30,7 @@ routines! { pub(super) ROUTINES;
         }
         let hasher = digest.start(secret_of(provider, secret)?.as_deref())?;
         let origin = provider.origin(ObjectMemory::new(memory)?);
-        let is_reusable = provider.is_reusable || flags & REUSABLE != 0;
+        let is_reusable = provider.is_reusable || flags & BCRYPT_HASH_REUSABLE_FLAG != 0;
         add(call, place, Hash { name: provider.name, digest, hasher, is_reusable, is_finished: false, origin })
     }
 

@@ -1,6 +1,7 @@
 //! Symmetric keys.
 
 use etw_types::NtStatus;
+use windows_constants::cryptography::{BCRYPT_KEY_DATA_BLOB_MAGIC, BCRYPT_KEY_DATA_BLOB_VERSION1};
 
 use super::algorithm::Kind;
 use super::block::aes;
@@ -12,10 +13,8 @@ use crate::layout::BCRYPT_KEY_DATA_BLOB_HEADER;
 use crate::memory::{GuestPtr, GuestSlice};
 use crate::routine::{CNG, Call, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
 
-/// `BCRYPT_KEY_DATA_BLOB`, its magic number and version.
+/// `BCRYPT_KEY_DATA_BLOB`.
 const KEY_DATA: &str = "KeyDataBlob";
-const MAGIC: u32 = 0x4D42_444B;
-const VERSION: u32 = 1;
 const HEADER: u64 = size_of::<BCRYPT_KEY_DATA_BLOB_HEADER>() as u64;
 
 routines! { pub(super) ROUTINES;
@@ -55,7 +54,7 @@ routines! { pub(super) ROUTINES;
         }
         let header = input.start().cast::<BCRYPT_KEY_DATA_BLOB_HEADER>().read()?;
         let length = u64::from(header.cbKeyData);
-        if header.dwMagic != MAGIC || header.dwVersion != VERSION || length > input.len() - HEADER {
+        if header.dwMagic != BCRYPT_KEY_DATA_BLOB_MAGIC || header.dwVersion != BCRYPT_KEY_DATA_BLOB_VERSION1 || length > input.len() - HEADER {
             return fail(NtStatus::InvalidParameter);
         }
         add(call, place, provider, memory, input.start().at(HEADER).array(length).read()?)
@@ -83,8 +82,8 @@ routines! { pub(super) ROUTINES;
             return fail(NtStatus::BufferTooSmall);
         }
         let header = BCRYPT_KEY_DATA_BLOB_HEADER {
-            dwMagic: MAGIC,
-            dwVersion: VERSION,
+            dwMagic: BCRYPT_KEY_DATA_BLOB_MAGIC,
+            dwVersion: BCRYPT_KEY_DATA_BLOB_VERSION1,
             cbKeyData: key.secret.len() as u32,
         };
         output.start().cast().write(header)?;
