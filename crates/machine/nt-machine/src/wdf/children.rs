@@ -1,6 +1,10 @@
 //! Bus drivers: the functions of child lists. [`super::enumerate`] creates and removes the devices of the children.
 
 use etw_types::NtStatus;
+use windows_constants::framework::{
+    WdfChildListRetrieveDeviceNoSuchDevice, WdfChildListRetrieveDeviceNotYetCreated, WdfChildListRetrieveDeviceSuccess,
+    WdfRetrieveMissingChildren, WdfRetrievePendingChildren, WdfRetrievePresentChildren,
+};
 
 use super::attributes::Attributes;
 use super::child_list::{Child, child_at, new_list, with_list};
@@ -13,15 +17,6 @@ use crate::kernel::{self, call_back, kernel};
 use crate::layout::{WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions, status_of};
-
-/// `WDF_RETRIEVE_CHILD_FLAGS`: children that are present, that are missing, and whose devices are not created yet.
-const PRESENT: u32 = 1;
-const MISSING: u32 = 2;
-const PENDING: u32 = 4;
-/// `WDF_CHILD_LIST_RETRIEVE_DEVICE_STATUS`.
-const SUCCESS: u32 = 1;
-const NOT_YET_CREATED: u32 = 2;
-const NO_SUCH_DEVICE: u32 = 3;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE)]
@@ -157,9 +152,9 @@ functions! { pub(super) FUNCTIONS;
             };
             position.write(index + 1)?;
             let kind = match (child.is_present, child.device) {
-                (false, _) => MISSING,
-                (true, Handle::NULL) => PENDING,
-                (true, _) => PRESENT,
+                (false, _) => WdfRetrieveMissingChildren,
+                (true, Handle::NULL) => WdfRetrievePendingChildren,
+                (true, _) => WdfRetrievePresentChildren,
             };
             if flags & kind == 0 {
                 continue;
@@ -178,7 +173,7 @@ functions! { pub(super) FUNCTIONS;
         let compare = info.EvtChildListIdentificationDescriptionCompare().read()?;
         let found = find(list, info.IdentificationDescription().read()?, compare)?;
         let Some((child, config)) = found.and_then(|index| child_at(list, index)) else {
-            info.Status().write(NO_SUCH_DEVICE)?;
+            info.Status().write(WdfChildListRetrieveDeviceNoSuchDevice)?;
             return Ok(Handle::NULL);
         };
         describe(&child, &config, info)?;
@@ -236,7 +231,11 @@ fn describe(
             place.array(size.into()).copy_from(from)?;
         }
     }
-    info.Status().write(if child.device.is_null() { NOT_YET_CREATED } else { SUCCESS })
+    info.Status().write(if child.device.is_null() {
+        WdfChildListRetrieveDeviceNotYetCreated
+    } else {
+        WdfChildListRetrieveDeviceSuccess
+    })
 }
 
 fn set_default_list(

@@ -1,6 +1,7 @@
 //! The functions with which a driver completes requests, or passes them on to another queue.
 
 use etw_types::NtStatus;
+use windows_constants::framework::WdfIoQueueDispatchManual;
 
 use super::deliver::{self, End, complete};
 use super::device::with_device;
@@ -36,7 +37,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
     fn WdfRequestRequeue(request: Handle) -> NtStatus {
         let from = with_request(request, |request| request.queue);
-        if from.is_null() || queue::with_queue(from, |queue| queue.kind != queue::MANUAL) {
+        if from.is_null() || queue::with_queue(from, |queue| queue.kind != WdfIoQueueDispatchManual) {
             return NtStatus::InvalidDeviceRequest;
         }
         pass_on(request, from, End::Front)

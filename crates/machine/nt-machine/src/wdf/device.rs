@@ -1,6 +1,8 @@
 //! Devices: their state and names. [`super::create`] creates them, [`super::pnp`] starts and removes them.
 
 use etw_types::{Guid, NtStatus};
+use windows_constants::device::FILE_DEVICE_SECURE_OPEN;
+use windows_constants::power::PowerActionNone;
 
 use super::init::Init;
 use super::kind::Kind;
@@ -14,11 +16,6 @@ use crate::kernel::io::{device as wdm, names};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
-
-/// `FILE_DEVICE_SECURE_OPEN`, which every device of the framework has.
-pub(super) const SECURE_OPEN: u32 = 0x100;
-/// `PowerActionNone`.
-const NO_POWER_ACTION: i32 = 0;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -75,7 +72,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fixed]
     fn WdfDeviceGetSystemPowerAction(device: Handle) -> i32 {
         check(device);
-        NO_POWER_ACTION
+        PowerActionNone
     }
 
     #[irql(DISPATCH), fixed]
@@ -93,7 +90,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfDeviceSetCharacteristics(device: Handle, characteristics: u32) -> Result<(), Fault> {
-        with_device(device, |device| device.wdm).Characteristics().write(characteristics | SECURE_OPEN)
+        with_device(device, |device| device.wdm).Characteristics().write(characteristics | FILE_DEVICE_SECURE_OPEN)
     }
 
     #[irql(DISPATCH)]

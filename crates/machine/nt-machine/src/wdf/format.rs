@@ -1,12 +1,13 @@
 //! Formats the requests that a driver sends to I/O targets, and sends them synchronously.
 
 use etw_types::NtStatus;
+use windows_constants::framework::WDF_REQUEST_SEND_OPTION_SYNCHRONOUS;
 
 use super::attributes::Attributes;
 use super::memory::part_of;
 use super::object::{self, create, created};
 use super::request::{Format, Options, Request, with_request};
-use super::send::{SYNCHRONOUS, check_send, send};
+use super::send::{check_send, send};
 use super::target::with_target;
 use super::{Handle, life, structures};
 use crate::kernel::RequestKind;
@@ -265,7 +266,7 @@ fn synchronously(
     };
     format(request, parts);
     check_send(request);
-    send(request, target, Options { flags: options.flags | SYNCHRONOUS, ..options })?;
+    send(request, target, Options { flags: options.flags | WDF_REQUEST_SEND_OPTION_SYNCHRONOUS, ..options })?;
     let (status, information) = with_request(request, |request| request.result);
     if given.is_null() {
         life::delete(request);

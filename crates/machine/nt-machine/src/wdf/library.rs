@@ -6,11 +6,11 @@
 //! and, for class extensions, of the public symbols of WDFLDR.SYS.
 
 use etw_types::NtStatus;
+use windows_constants::registry::REG_DWORD;
 use windows_releases::{Client, Kmdf};
 
 use super::state::with;
 use crate::image;
-use crate::kernel::registry::keys::DWORD;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{
     CLIENT_INFO, DRIVER_OBJECT, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_CLASS_BIND_INFO,
@@ -92,7 +92,7 @@ routines! { pub(crate) ROUTINES;
             registry.key(DIAGNOSTICS, false).and_then(|key| registry.value(key, &name))
         };
         match found.as_ref().map(|(kind, data)| (*kind, data.first_chunk::<4>())) {
-            Some((DWORD, Some(bytes))) => Ok(value.set(u32::from_le_bytes(*bytes))?),
+            Some((REG_DWORD, Some(bytes))) => Ok(value.set(u32::from_le_bytes(*bytes))?),
             Some(_) => fail(NtStatus::ObjectTypeMismatch),
             None => fail(NtStatus::ObjectNameNotFound),
         }

@@ -1,6 +1,7 @@
 //! The power policy of devices. Only one driver in a stack is the owner and may set it.
 
 use etw_types::NtStatus;
+use windows_constants::framework::WdfFalse;
 
 use super::Handle;
 use super::device::{Wake, with_device};
@@ -14,9 +15,6 @@ use crate::memory::{Fault, GuestPtr};
 use crate::routine::{DISPATCH, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Breach, Kmdf, Rule};
 
-/// `WdfFalse`.
-const WDF_FALSE: u32 = 0;
-
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceState)]
     fn WdfDeviceAssignSxWakeSettings(
@@ -25,7 +23,7 @@ functions! { pub(super) FUNCTIONS;
     ) -> Outcome {
         needs_owner(device)?;
         structures::WAKE_SETTINGS.check(settings)?;
-        let is_enabled = settings.Enabled().read()? != WDF_FALSE;
+        let is_enabled = settings.Enabled().read()? != WdfFalse;
         with_device(device, |device| device.can_wake = is_enabled);
         done(())
     }

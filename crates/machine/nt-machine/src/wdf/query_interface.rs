@@ -5,6 +5,7 @@
 //! I/O target. The devices of other drivers have no interfaces, so a query never goes on to them.
 
 use etw_types::NtStatus;
+use windows_constants::request::{IRP_MJ_PNP, IRP_MN_QUERY_INTERFACE};
 
 use super::device::{Offer, with_device};
 use super::target::{Behind, with_target};
@@ -13,8 +14,6 @@ use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::kernel::io::client::Submission;
 use crate::kernel::io::interface;
-use crate::kernel::io::major::PNP;
-use crate::kernel::io::manager::QUERY_INTERFACE;
 use crate::kernel::io::pnp;
 use crate::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
 use crate::memory::{GuestPtr, Opaque, OrStop as _};
@@ -98,7 +97,8 @@ fn parameters(
 
 /// Asks a framework device for an interface. `parameters` are those of the IRP.
 fn query(device: Handle, parameters: [u64; 4]) -> Outcome {
-    let submission = Submission { major: PNP, minor: QUERY_INTERFACE, parameters, ..Submission::default() };
+    let submission =
+        Submission { major: IRP_MJ_PNP, minor: IRP_MN_QUERY_INTERFACE, parameters, ..Submission::default() };
     let run = move || status_of(answer(device, parameters)).or_stop();
     Ok(preprocess::through_with(device, &submission, Handle::NULL, run)?.ok()?)
 }

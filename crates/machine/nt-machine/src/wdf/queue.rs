@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use etw_types::NtStatus;
+use windows_constants::framework::WdfIoQueueDispatchManual;
 
 use super::device::with_device;
 use super::state::with;
@@ -10,11 +11,6 @@ use super::{Handle, object};
 use crate::kernel::RequestKind;
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{DISPATCH, NO_RESOURCES, Out, functions};
-
-/// `WDF_IO_QUEUE_DISPATCH_TYPE`.
-pub(super) const SEQUENTIAL: u32 = 1;
-pub(super) const PARALLEL: u32 = 2;
-pub(super) const MANUAL: u32 = 3;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
@@ -82,7 +78,7 @@ impl Queue {
             RequestKind::INTERNAL_DEVICE_CONTROL => internal,
             _ => false,
         };
-        self.kind == MANUAL || default || handles
+        self.kind == WdfIoQueueDispatchManual || default || handles
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests: their data. [`super::parts`] gives the driver their buffers, [`super::deliver`] presents and completes them.
 
 use etw_types::NtStatus;
+use windows_constants::memory::UserMode;
 
 use super::buffers::{Buffers, free_list};
 use super::device::{self, with_device};
@@ -15,8 +16,6 @@ use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{DISPATCH, Outcome, functions};
 use crate::verify::{self, Breach, Kmdf, Rule};
 
-/// `UserMode`.
-const USER_MODE: i8 = 1;
 /// The number of the System process.
 pub(super) const SYSTEM_PROCESS: u32 = 4;
 
@@ -72,7 +71,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fixed]
     fn WdfRequestGetRequestorMode(request: Handle) -> i8 {
-        with_request(request, |_| USER_MODE)
+        with_request(request, |_| UserMode)
     }
 
     #[irql(DISPATCH), fixed]

@@ -3,11 +3,12 @@
 //! (`shared/irphandlers/pnp/km/fxpkgfdokm.cpp`). The device gets its own resources, whatever the driver makes of the list.
 
 use etw_types::NtStatus;
+use windows_constants::framework::WDF_INSERT_AT_END;
 
 use super::attributes::Attributes;
 use super::device::with_device;
 use super::kind::Kind;
-use super::resource_list::{self, AT_END};
+use super::resource_list;
 use super::{Handle, life, object};
 use crate::kernel::call_back;
 use crate::kernel::io::resources;
@@ -35,7 +36,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfIoResourceRequirementsListAppendIoResList(requirements: Handle, list: Handle) -> Outcome {
-        insert(requirements, list, AT_END)
+        insert(requirements, list, WDF_INSERT_AT_END)
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]

@@ -1,8 +1,9 @@
 //! The functions with which a driver takes requests out of a queue.
 
 use etw_types::NtStatus;
+use windows_constants::framework::WdfIoQueueDispatchParallel;
 
-use super::queue::{PARALLEL, is_powered, with_queue, withdraw};
+use super::queue::{is_powered, with_queue, withdraw};
 use super::request::{self, with_request};
 use super::{Handle, object};
 use crate::layout::WDF_REQUEST_PARAMETERS;
@@ -79,7 +80,7 @@ functions! { pub(super) FUNCTIONS;
 fn check(queue: Handle) -> Outcome {
     let powered = is_powered(queue);
     with_queue(queue, |queue| match queue {
-        queue if queue.kind == PARALLEL => fail(NtStatus::InvalidDeviceState),
+        queue if queue.kind == WdfIoQueueDispatchParallel => fail(NtStatus::InvalidDeviceState),
         queue if queue.stopped || !powered => fail(NtStatus::WdfPaused),
         _ => Ok(()),
     })
