@@ -4,8 +4,11 @@
 //! the start of the `__except` block. The layout is that of `SCOPE_TABLE_AMD64` in winnt.h, which both LLVM and
 //! Microsoft's compiler generate. The behaviour follows the documentation of the keywords.
 
-use super::area::{ANY_UNWIND, TARGET_UNWIND};
-use super::dispatch::{CONTINUE_EXECUTION, CONTINUE_SEARCH, Request, request};
+use windows_constants::exception::{
+    EXCEPTION_TARGET_UNWIND, EXCEPTION_UNWIND, ExceptionContinueExecution, ExceptionContinueSearch,
+};
+
+use super::dispatch::{Request, request};
 use crate::cpu::thread;
 use crate::layout::{CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD};
 use crate::memory::{Fault, GuestPtr};
@@ -40,7 +43,7 @@ pub(super) fn handle(
         if !scope.contains(rva) {
             continue;
         }
-        if flags & ANY_UNWIND == 0 {
+        if flags & EXCEPTION_UNWIND == 0 {
             if let Some(disposition) = filter(&scope, base, record, frame, context)? {
                 return Ok(disposition);
             }
@@ -48,7 +51,7 @@ pub(super) fn handle(
         }
         // The target of the unwind is in this scope or is its `__except` block, so the scopes around it are not left.
         let is_reached = scope.contains(target) || (!scope.is_termination() && u64::from(scope.JumpTarget) == target);
-        if flags & TARGET_UNWIND != 0 && is_reached {
+        if flags & EXCEPTION_TARGET_UNWIND != 0 && is_reached {
             break;
         }
         if scope.is_termination() {
@@ -57,7 +60,7 @@ pub(super) fn handle(
             thread::call(base + u64::from(scope.HandlerAddress), &[1, frame]);
         }
     }
-    Ok(CONTINUE_SEARCH)
+    Ok(ExceptionContinueSearch)
 }
 
 /// Calls the filter of a scope. Returns `None` if there is none or it continues the search.
@@ -84,8 +87,8 @@ fn filter(
         1.. => {
             let value = record.ExceptionCode().read()?.as_int().into();
             request(Request { frame, target: base + u64::from(scope.JumpTarget), value });
-            Some(CONTINUE_SEARCH)
+            Some(ExceptionContinueSearch)
         }
-        _ => Some(CONTINUE_EXECUTION),
+        _ => Some(ExceptionContinueExecution),
     })
 }
