@@ -10,7 +10,7 @@ mod sheets;
 mod together;
 
 pub(crate) use blocks::{Pool, unwritten};
-pub(crate) use kind::{Kind, PAGE_EXECUTE};
+pub(crate) use kind::{EXECUTABLE, Kind};
 pub(crate) use routines::free;
 pub(crate) use together::together;
 

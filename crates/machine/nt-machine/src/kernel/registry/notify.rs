@@ -12,8 +12,8 @@ use crate::layout::{IO_STATUS_BLOCK, WORK_QUEUE_ITEM};
 use crate::memory::{GuestPtr, GuestSlice, Opaque};
 use crate::routine::{Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 
-/// `STATUS_NOTIFY_CLEANUP`: the handle of the key was closed.
-const CLEANUP: NtStatus = NtStatus::from_int(0x10B);
+/// The handle of the key was closed.
+const CLEANUP: NtStatus = NtStatus::NotifyCleanup;
 
 routines! { pub(super) ROUTINES;
     /// In kernel mode, the APC routine is a work item, and its context the queue.

@@ -11,11 +11,6 @@ use crate::layout::{IO_STATUS_BLOCK, KEVENT, WORK_QUEUE_ITEM};
 use crate::memory::{Fault, GuestPtr, OrStop as _};
 use crate::routine::{Out, PASSIVE};
 
-/// `REG_NOTIFY_CHANGE_NAME`: a subkey is added, deleted or renamed.
-pub(super) const NAME: u32 = 1;
-/// `REG_NOTIFY_CHANGE_LAST_SET`: a value is set or deleted.
-pub(super) const LAST_SET: u32 = 4;
-
 /// A call that waits for a change.
 #[derive(Clone)]
 pub(super) struct Watcher {

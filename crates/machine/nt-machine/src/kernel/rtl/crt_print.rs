@@ -1,8 +1,9 @@
 //! C runtime routines that ntoskrnl.exe exports: printing into buffers.
 
 use Room::{Bare, Safe};
+use windows_constants::runtime_library::_TRUNCATE;
 
-use super::crt::{TRUNCATE, Unit};
+use super::crt::Unit;
 use super::print::{self, Arguments};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, Rest, routines};
@@ -156,7 +157,7 @@ fn store<T: Unit>(buffer: GuestPtr<T>, room: Room, units: &[T]) -> Result<i32, F
     let (kept, terminated) = match room {
         Bare(size) => (length.min(size), length < size),
         Safe(size, count) if buffer.is_null() || size == 0 || count == 0 => return Ok(-1),
-        Safe(size, count) if length < size || count < size || count == TRUNCATE => {
+        Safe(size, count) if length < size || count < size || count == _TRUNCATE => {
             (length.min(count).min(size - 1), true)
         }
         Safe(..) => (0, true),
