@@ -6,6 +6,7 @@ use etw_engine::{
     Buffer, Callback, Enable, Engine, EventWrite, Finding, Notification, Origin, Routine as Called, Session,
 };
 use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus};
+use windows_constants::tracing::EVENT_ACTIVITY_CTRL_CREATE_ID;
 
 use super::data::EventData;
 use crate::cpu::thread;
@@ -101,7 +102,7 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(ANY)]
-    #[limit(if code == CREATE_ID { ANY } else { APC })]
+    #[limit(if code == EVENT_ACTIVITY_CTRL_CREATE_ID { ANY } else { APC })]
     fn EtwActivityIdControl(code: u32, place: GuestPtr<GUID>) -> Result<NtStatus, Fault> {
         let mut id = place.id()?;
         // A dispatch routine runs on the thread of its client, which can store an id. System threads cannot.
@@ -117,8 +118,6 @@ routines! { pub(super) ROUTINES;
     }
 }
 
-/// `EVENT_ACTIVITY_CTRL_CREATE_ID`: the only code that does not use the thread.
-const CREATE_ID: u32 = 3;
 /// The delay of a write when the host looks for races, in units of 100 ns.
 const LATE: u64 = 1000;
 

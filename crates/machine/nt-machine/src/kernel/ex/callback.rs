@@ -1,6 +1,7 @@
 //! Callbacks, notifications, and other registrations with the executive.
 
 use etw_types::NtStatus;
+use windows_constants::power::PowerDeviceD3;
 
 use super::handle::KernelHandle;
 use super::object;
@@ -11,9 +12,6 @@ use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::sorted::{SortedMap, SortedSet};
-
-/// `PowerDeviceD3`: the power state of a device that never reported one.
-const D3: u32 = 4;
 
 /// The size of a callback object in bytes. The object is opaque.
 const SIZE: u64 = 0x40;
@@ -133,7 +131,7 @@ routines! { pub(super) ROUTINES;
     /// `POWER_STATE` is a union of 32-bit enumerations. Returns the previous state.
     #[irql(DISPATCH)]
     fn PoSetPowerState(device: GuestPtr<Opaque>, _kind: Ignored<i32>, state: u32) -> u32 {
-        lock(&kernel().callbacks).power.insert(device.address(), state).unwrap_or(D3)
+        lock(&kernel().callbacks).power.insert(device.address(), state).unwrap_or(PowerDeviceD3)
     }
 
     #[irql(PASSIVE)]

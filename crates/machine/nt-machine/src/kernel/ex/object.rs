@@ -13,8 +13,6 @@ use crate::routine::{NO_RESOURCES, PASSIVE};
 use crate::sorted::{SortedMap, SortedSet};
 use crate::verify::{self, Breach, Rule, Wdm};
 
-/// `IO_TYPE_FILE`.
-pub(crate) const FILE_TYPE: u16 = 5;
 /// The maximum number of handles in a table of x64 Windows: 16 Mi minus the entries that the tables themselves use.
 const MOST_HANDLES: usize = 16_711_680;
 

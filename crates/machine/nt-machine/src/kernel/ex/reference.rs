@@ -1,6 +1,7 @@
 //! Routines that open and close handles, and count references to objects.
 
 use etw_types::NtStatus;
+use windows_constants::object::DUPLICATE_CLOSE_SOURCE;
 
 use super::handle::KernelHandle;
 use super::namespace;
@@ -10,9 +11,6 @@ use crate::kernel::{REQUEST_RULES, kernel, lock};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
-
-/// `DUPLICATE_CLOSE_SOURCE`.
-const CLOSE_SOURCE: u32 = 1;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
@@ -150,7 +148,7 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let Some((kind, object)) = kind_and_object(source) else { return fail(NtStatus::InvalidHandle) };
         place.set(open(kind, object, call.from)?)?;
-        if options & CLOSE_SOURCE != 0 {
+        if options & DUPLICATE_CLOSE_SOURCE != 0 {
             close(source);
         }
         done(())

@@ -3,8 +3,9 @@
 use std::cell::Cell;
 
 use etw_types::NtStatus;
+use windows_constants::object::{MAXIMUM_WAIT_OBJECTS, MutantObject, SemaphoreObject, WaitAll};
 
-use super::waiters::{MUTANT, SEMAPHORE, Waitable};
+use super::waiters::Waitable;
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
@@ -13,11 +14,6 @@ use crate::layout::{KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
 use crate::verify::{self, Rule};
-
-/// `WaitAll`.
-const WAIT_ALL: i32 = 0;
-/// `MAXIMUM_WAIT_OBJECTS`.
-const MOST_OBJECTS: u32 = 64;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -58,7 +54,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeInitializeMutex(mutex: GuestPtr<KMUTANT>, _level: Ignored<u32>) -> Result<(), Fault> {
-        mutex.Header().initialize(MUTANT, 1)?;
+        mutex.Header().initialize(MutantObject, 1)?;
         mutex.OwnerThread().write(GuestPtr::NULL)
     }
 
@@ -74,7 +70,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeInitializeSemaphore(semaphore: GuestPtr<KSEMAPHORE>, count: i32, limit: i32) -> Result<(), Fault> {
-        semaphore.Header().initialize(SEMAPHORE, count)?;
+        semaphore.Header().initialize(SemaphoreObject, count)?;
         semaphore.Limit().write(limit)
     }
 
@@ -126,8 +122,8 @@ routines! { pub(super) ROUTINES;
         timeout: GuestPtr<i64>,
         _blocks: Ignored<GuestPtr<Opaque>>,
     ) -> Result<NtStatus, Fault> {
-        let objects = objects.array(count.min(MOST_OBJECTS).into()).read()?;
-        wait(&objects, kind == WAIT_ALL, timeout)
+        let objects = objects.array(count.min(MAXIMUM_WAIT_OBJECTS).into()).read()?;
+        wait(&objects, kind == WaitAll, timeout)
     }
 
     #[irql(DISPATCH)]

@@ -1,9 +1,9 @@
 //! Queues of entries that threads wait for, `KQUEUE`. The number of entries is the signal state.
 
 use etw_types::NtStatus;
+use windows_constants::object::QueueObject;
 
 use super::event;
-use super::waiters::QUEUE;
 use crate::kernel::kernel;
 use crate::layout::{KQUEUE, LIST_ENTRY};
 use crate::memory::{Fault, GuestPtr};
@@ -17,7 +17,7 @@ const RUN_DOWN: i32 = 1 << 30;
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn KeInitializeQueue(queue: GuestPtr<KQUEUE>, count: u32) -> Result<(), Fault> {
-        queue.Header().initialize(QUEUE, 0)?;
+        queue.Header().initialize(QueueObject, 0)?;
         queue.CurrentCount().write(0)?;
         queue.MaximumCount().write(if count == 0 { PROCESSORS } else { count })?;
         queue.EntryListHead().initialize()?;

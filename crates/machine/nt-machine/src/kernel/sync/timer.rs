@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use windows_constants::object::TimerNotificationObject;
+
 use super::dpc;
 use super::scheduler::{Action, Timer};
 use crate::cpu::thread;
@@ -19,8 +21,6 @@ const UNIX_EPOCH: u64 = 11_644_473_600 * SECOND;
 const YEAR_1980: u64 = 11_960_006_400 * SECOND;
 /// The time between two clock interrupts: 15.625 ms.
 pub(crate) const TICK: u64 = 156_250;
-/// `TimerNotificationObject`.
-const NOTIFICATION: u8 = 8;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -168,7 +168,7 @@ routines! { pub(super) ROUTINES;
 
 fn initialize(timer: GuestPtr<KTIMER>, kind: u8) -> Result<(), Fault> {
     timer.zero()?;
-    timer.Header().initialize(NOTIFICATION.wrapping_add(kind), 0)
+    timer.Header().initialize(TimerNotificationObject.wrapping_add(kind), 0)
 }
 
 fn set(call: &Call, timer: GuestPtr<KTIMER>, due: i64, period: u32, dpc: GuestPtr<KDPC>) -> Result<bool, Fault> {
