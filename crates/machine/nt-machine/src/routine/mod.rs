@@ -8,6 +8,7 @@ mod signature;
 mod tests;
 
 use etw_types::NtStatus;
+use windows_constants::processor::{APC_LEVEL, DISPATCH_LEVEL, HIGH_LEVEL, PASSIVE_LEVEL};
 
 use crate::memory::{Fault, GuestPtr, OrStop};
 
@@ -17,10 +18,10 @@ pub(crate) use reply::IntoReply;
 pub(crate) use signature::{Kind, Signature};
 
 /// The highest IRQLs at which routines may be called.
-pub(crate) const PASSIVE: u8 = 0;
-pub(crate) const APC: u8 = 1;
-pub(crate) const DISPATCH: u8 = 2;
-pub(crate) const ANY: u8 = 15;
+pub(crate) const PASSIVE: u8 = PASSIVE_LEVEL;
+pub(crate) const APC: u8 = APC_LEVEL;
+pub(crate) const DISPATCH: u8 = DISPATCH_LEVEL;
+pub(crate) const ANY: u8 = HIGH_LEVEL;
 
 /// The modules whose routines this host has. Those of the framework are in `wdf`.
 pub(crate) const KERNEL: &str = "ntoskrnl.exe";

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use etw_types::NtStatus;
+use windows_constants::request::SL_PENDING_RETURNED;
 
 use super::{device, mdl, request};
 use crate::config::Below;
@@ -136,7 +137,7 @@ pub(super) fn serve(irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> R
         request::complete(irp)?;
         return Ok(Some(response.status));
     }
-    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    place.Control().change(|control| control | SL_PENDING_RETURNED)?;
     later(irp.address(), response.delay, move || {
         request::not_cancelable(irp);
         request::complete(irp).or_stop();

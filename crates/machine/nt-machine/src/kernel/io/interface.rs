@@ -1,6 +1,7 @@
 //! Device interfaces and device properties.
 
 use etw_types::{Guid, NtStatus};
+use windows_constants::device::DEVICE_INTERFACE_INCLUDE_NONACTIVE;
 
 use super::device;
 use crate::cpu::thread;
@@ -11,9 +12,6 @@ use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::sorted::SortedMap;
 use crate::verify::gap;
-
-/// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
-const INCLUDE_NON_ACTIVE: u32 = 1;
 
 /// A `DEVPROPKEY`.
 type Key = [u8; 20];
@@ -77,7 +75,7 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let class = format!("{{{}}}", class.id()?);
         let wanted = |(link, enabled): &(&String, &bool)| {
-            (**enabled || flags & INCLUDE_NON_ACTIVE != 0) && link.contains(&class)
+            (**enabled || flags & DEVICE_INTERFACE_INCLUDE_NONACTIVE != 0) && link.contains(&class)
         };
         let links: String = lock(&kernel().interfaces)
             .enabled

@@ -23,7 +23,6 @@ pub(crate) mod interface;
 pub(crate) mod interrupt;
 mod irp;
 pub(crate) mod listing;
-pub(crate) mod major;
 pub(crate) mod manager;
 pub(crate) mod mdl;
 pub(crate) mod modules;

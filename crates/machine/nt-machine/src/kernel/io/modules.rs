@@ -3,14 +3,14 @@
 //! Microsoft does not document it, but public drivers change the flags of their own entry and walk the list. The layout is that of
 //! `KLDR_DATA_TABLE_ENTRY` in the headers of System Informer (phnt), which agree with Microsoft's metadata.
 
+use windows_constants::image::IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY;
+use windows_constants::image::LDRP_IMAGE_INTEGRITY_FORCED;
+
 use super::text::new_string;
 use crate::image;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DRIVER_OBJECT, IMAGE_DOS_HEADER, IMAGE_NT_HEADERS64, KLDR_DATA_TABLE_ENTRY};
 use crate::memory::{Code, Fault, GuestPtr};
-
-/// `IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY`, a flag of an image.
-const FORCE_INTEGRITY: u16 = 0x80;
 
 type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
 
@@ -29,7 +29,7 @@ pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Resu
     let name = image::name_at(image.address()).unwrap_or_default();
     let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
     if is_integrity_forced(image)? {
-        module.Flags().write(KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED)?;
+        module.Flags().write(LDRP_IMAGE_INTEGRITY_FORCED)?;
     }
     before.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
     Ok(module)
@@ -56,5 +56,5 @@ fn new(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>, path: &str) -> Res
 fn is_integrity_forced(image: GuestPtr<u8>) -> Result<bool, Fault> {
     let header = image.cast::<IMAGE_DOS_HEADER>().e_lfanew().read()?;
     let header = image.at(header.into()).cast::<IMAGE_NT_HEADERS64>().OptionalHeader();
-    Ok(header.DllCharacteristics().read()? & FORCE_INTEGRITY != 0)
+    Ok(header.DllCharacteristics().read()? & IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY != 0)
 }

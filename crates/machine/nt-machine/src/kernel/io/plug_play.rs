@@ -2,6 +2,7 @@
 //! categories are never sent.
 
 use etw_types::NtStatus;
+use windows_constants::plug_play::EventCategoryTargetDeviceChange;
 
 use super::{device, names};
 use crate::kernel::ex::handle::KernelHandle;
@@ -11,9 +12,6 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, routines};
-
-/// `EventCategoryTargetDeviceChange`.
-const TARGET_DEVICE: i32 = 3;
 
 /// A routine that is notified about the device of a file.
 #[derive(Clone, Copy)]
@@ -37,7 +35,7 @@ routines! { pub(super) ROUTINES;
         place: Out<KernelHandle>,
     ) -> Outcome {
         let handle = object::open("notification", routine.address(), call.from)?;
-        if category == TARGET_DEVICE {
+        if category == EventCategoryTargetDeviceChange {
             // A registration has a reference to the file object, which the driver may close before it is notified.
             object::reference(data.address(), call.from);
             let (file, context) = (data.cast(), context.address());

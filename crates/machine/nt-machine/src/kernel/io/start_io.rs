@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::mem::offset_of;
 
+use windows_constants::object::DeviceQueueObject;
+
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
@@ -11,9 +13,6 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{DISPATCH, Ignored, routines};
 use crate::verify::{self, Rule, Wdm};
 
-/// `DeviceQueueObject`.
-const TYPE: u16 = 20;
-
 type Queue = GuestPtr<KDEVICE_QUEUE>;
 type Entry = GuestPtr<KDEVICE_QUEUE_ENTRY>;
 
@@ -21,7 +20,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn KeInitializeDeviceQueue(queue: Queue) -> Result<(), Fault> {
         queue.zero()?;
-        queue.Type().write(TYPE)?;
+        queue.Type().write(DeviceQueueObject)?;
         queue.Size().write(size_of::<KDEVICE_QUEUE>() as u16)?;
         queue.DeviceListHead().initialize()
     }

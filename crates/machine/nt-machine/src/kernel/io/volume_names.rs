@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use etw_types::NtStatus;
+use windows_constants::plug_play::SERVICE_SYSTEM_START;
 
 use super::volume;
 use crate::kernel::{kernel, lock};
@@ -12,8 +13,6 @@ use crate::layout::{
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
 
-/// `SERVICE_SYSTEM_START`.
-const SYSTEM_START: u32 = 1;
 /// Where the only partition of the disk begins, in bytes.
 const PARTITION: u64 = 0x10_0000;
 
@@ -40,7 +39,7 @@ routines! { pub(super) ROUTINES;
         if (size as usize) < size_of::<BOOTDISK_INFORMATION>() {
             return fail(NtStatus::InvalidParameter);
         }
-        if lock(&kernel().registry).start(&kernel().config.name).is_none_or(|start| start > SYSTEM_START) {
+        if lock(&kernel().registry).start(&kernel().config.name).is_none_or(|start| start > SERVICE_SYSTEM_START) {
             return fail(NtStatus::TooLate);
         }
         let disk = BOOTDISK_INFORMATION {

@@ -1,6 +1,8 @@
 //! `BUS_INTERFACE_STANDARD`: routines of the bus driver that a driver calls directly.
 
 use etw_types::Guid;
+use windows_constants::plug_play::GUID_BUS_INTERFACE_STANDARD;
+use windows_constants::plug_play::PCI_WHICHSPACE_CONFIG;
 
 use super::space::{read, write};
 use crate::kernel::kernel;
@@ -9,10 +11,8 @@ use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Ignored, Out, PASSIVE, Routine, routines};
 use crate::verify::gap;
 
-/// `GUID_BUS_INTERFACE_STANDARD`.
-pub(crate) const ID: Guid = Guid::from_u128(0x496B_8280_6F25_11D0_BEAF_0800_2BE2_092F);
-/// `PCI_WHICHSPACE_CONFIG`.
-const CONFIGURATION: u32 = 0;
+/// The identifier of the interface.
+pub(crate) const ID: Guid = Guid::from_u128(GUID_BUS_INTERFACE_STANDARD);
 /// The interface has one version.
 const VERSION: u16 = 1;
 /// The names of the routines, which no driver can import.
@@ -58,7 +58,7 @@ routines! { FUNCTIONS;
         offset: u32,
         length: u32,
     ) -> Result<u32, Fault> {
-        if kind == CONFIGURATION { write(buffer, offset, length) } else { Ok(0) }
+        if kind == PCI_WHICHSPACE_CONFIG { write(buffer, offset, length) } else { Ok(0) }
     }
 
     #[irql(DISPATCH), named(GET)]
@@ -69,7 +69,7 @@ routines! { FUNCTIONS;
         offset: u32,
         length: u32,
     ) -> Result<u32, Fault> {
-        if kind == CONFIGURATION { read(buffer, offset, length) } else { Ok(0) }
+        if kind == PCI_WHICHSPACE_CONFIG { read(buffer, offset, length) } else { Ok(0) }
     }
 }
 
