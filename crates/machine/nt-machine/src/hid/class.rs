@@ -97,7 +97,7 @@ routines! { pub(super) ROUTINES;
         let place = irp.CurrentStackLocation().read()?;
         let major = place.MajorFunction().read()?;
         let served = match (major, RequestKind::from_int(major)) {
-            // Open and close are no business of the minidriver.
+            // Open and close are not the minidriver's business.
             (IRP_MJ_CREATE | IRP_MJ_CLEANUP | IRP_MJ_CLOSE, _) => Ok(complete_with(irp, NtStatus::Success, 0)?),
             (_, RequestKind::READ) => client::read(device, irp),
             (_, RequestKind::WRITE) => client::write(device, irp),

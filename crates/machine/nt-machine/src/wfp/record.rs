@@ -184,7 +184,7 @@ impl Record {
                 }
                 let start = self.word(data) as usize;
                 for end in [start, start + size_of::<FWP_VALUE0>()] {
-                    // The ends of a range are no ranges.
+                    // The ends of a range are not ranges.
                     if self.word(end) as u32 != FWP_RANGE_TYPE {
                         self.follow_value(end)?;
                     }

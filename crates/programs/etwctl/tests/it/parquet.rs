@@ -281,7 +281,7 @@ fn columns_of_a_dataset(dataset: &Path) {
             "Write Share: f64, text, 1 of 1",
         ]
     );
-    // What is no dataset, and what is no entry.
+    // What is not a dataset, and what is not an entry.
     let missing = dataset.with_file_name("missing");
     let run = etwctl(&format!("dataset schemas {}", missing.display()));
     assert_eq!(run.code, 2, "{}", run.err);

@@ -52,7 +52,7 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
         }
     }
     traces.done();
-    // A start without a stop is no span: its end is not known. Its event is a log.
+    // A start without a stop is not a span: its end is not known. Its event is a log.
     let open = spans.pairs.finish().into_iter().flatten().count();
     target.send(&mut batch)?;
     let (logs, ended) = batch.counts();
