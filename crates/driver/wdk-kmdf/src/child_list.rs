@@ -116,7 +116,7 @@ impl<I: Pod> ChildList<I> {
     pub fn add(&self, id: &I) -> Result<(), NtStatus> {
         self.update(id, |list, description| {
             // SAFETY: this value has a reference to the list. The description outlives the call and has the size of the list's; there
-            // are no address descriptions.
+            // are not address descriptions.
             unsafe { wdf!(WdfChildListAddOrUpdateChildDescriptionAsPresent, list.cast(), description, ptr::null_mut()) }
         })
     }

@@ -5,16 +5,14 @@ use nt_kernel::ex::handle::KernelHandle;
 use nt_processor::layout::BCRYPT_AUTHENTICATED_CIPHER_MODE_INFO;
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{CNG, DISPATCH, Out, Outcome, done, fail, routines};
+use windows_constants::cryptography::{
+    BCRYPT_AUTH_MODE_CHAIN_CALLS_FLAG, BCRYPT_AUTHENTICATED_CIPHER_MODE_INFO_VERSION, BCRYPT_BLOCK_PADDING,
+};
 
 use super::algorithm::Mode;
 use super::block::{BLOCK, Block, BlockCipher, NONCE, aes, decrypt, encrypt, gcm, pad, remove_padding};
 use super::state::{Key, key, not_modelled};
 
-/// `BCRYPT_BLOCK_PADDING`.
-const PADDING: u32 = 1;
-/// `BCRYPT_AUTHENTICATED_CIPHER_MODE_INFO_VERSION`, `BCRYPT_AUTH_MODE_CHAIN_CALLS_FLAG`.
-const INFO_VERSION: u32 = 1;
-const CHAINED: u32 = 1;
 /// The lengths of tags that Microsoft's provider accepts.
 pub(super) const TAGS: std::ops::RangeInclusive<u32> = 12..=16;
 
@@ -61,10 +59,13 @@ impl Operation {
         let (_, key) = key(handle)?;
         let Some(cipher) = aes(&key.secret) else { return fail(NtStatus::InvalidHandle) };
         let is_gcm = key.mode == Mode::Gcm;
-        if self.flags & !PADDING != 0 || (is_gcm && self.flags != 0) || (input.start().is_null() && !input.is_empty()) {
+        if self.flags & !BCRYPT_BLOCK_PADDING != 0
+            || (is_gcm && self.flags != 0)
+            || (input.start().is_null() && !input.is_empty())
+        {
             return fail(NtStatus::InvalidParameter);
         }
-        let pads = self.flags & PADDING != 0;
+        let pads = self.flags & BCRYPT_BLOCK_PADDING != 0;
         let is_whole = input.len().is_multiple_of(BLOCK as u64);
         if !(is_gcm || is_whole || pads && self.encrypts) {
             return fail(NtStatus::InvalidBufferSize);
@@ -108,7 +109,7 @@ impl Operation {
             return fail(NtStatus::InvalidParameter);
         };
         let chain = (key.mode == Mode::Cbc).then_some(&mut vector);
-        let pads = self.flags & PADDING != 0;
+        let pads = self.flags & BCRYPT_BLOCK_PADDING != 0;
         if self.encrypts {
             if pads {
                 pad(data);
@@ -132,10 +133,12 @@ impl Operation {
             return fail(NtStatus::InvalidParameter);
         }
         let info = self.info.read()?;
-        if info.cbSize as usize != size_of::<ModeInfo>() || info.dwInfoVersion != INFO_VERSION {
+        if info.cbSize as usize != size_of::<ModeInfo>()
+            || info.dwInfoVersion != BCRYPT_AUTHENTICATED_CIPHER_MODE_INFO_VERSION
+        {
             return fail(NtStatus::InvalidParameter);
         }
-        if info.dwFlags & CHAINED != 0 {
+        if info.dwFlags & BCRYPT_AUTH_MODE_CHAIN_CALLS_FLAG != 0 {
             not_modelled(format_args!("chains calls of GCM (BCRYPT_AUTH_MODE_CHAIN_CALLS_FLAG)"));
         }
         if info.cbNonce as usize != NONCE || !TAGS.contains(&info.cbTag) || info.pbTag.is_null() {

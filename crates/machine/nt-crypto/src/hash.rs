@@ -6,10 +6,11 @@ use nt_kernel::ex::object;
 use nt_processor::memory::GuestSlice;
 use nt_verifier::routine::{CNG, Call, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::cryptography::BCRYPT_HASH_REUSABLE_FLAG;
 
 use super::algorithm::Kind;
 use super::digest::Digest;
-use super::provider::{REUSABLE, reusable};
+use super::provider::reusable;
 use super::state::{HASH, Hash, ObjectMemory, Provider, hash, provider, state};
 
 routines! { pub(super) ROUTINES;
@@ -29,7 +30,7 @@ routines! { pub(super) ROUTINES;
         }
         let hasher = digest.start(secret_of(provider, secret)?.as_deref())?;
         let origin = provider.origin(ObjectMemory::new(memory)?);
-        let is_reusable = provider.is_reusable || flags & REUSABLE != 0;
+        let is_reusable = provider.is_reusable || flags & BCRYPT_HASH_REUSABLE_FLAG != 0;
         add(call, place, Hash { name: provider.name, digest, hasher, is_reusable, is_finished: false, origin })
     }
 

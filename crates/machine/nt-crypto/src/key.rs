@@ -6,16 +6,15 @@ use nt_kernel::ex::object;
 use nt_processor::layout::BCRYPT_KEY_DATA_BLOB_HEADER;
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{CNG, Call, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
+use windows_constants::cryptography::{BCRYPT_KEY_DATA_BLOB_MAGIC, BCRYPT_KEY_DATA_BLOB_VERSION1};
 
 use super::algorithm::Kind;
 use super::block::aes;
 use super::provider::text;
 use super::state::{KEY, Key, ObjectMemory, Provider, key, provider, state};
 
-/// `BCRYPT_KEY_DATA_BLOB`, its magic number and version.
+/// `BCRYPT_KEY_DATA_BLOB`.
 const KEY_DATA: &str = "KeyDataBlob";
-const MAGIC: u32 = 0x4D42_444B;
-const VERSION: u32 = 1;
 const HEADER: u64 = size_of::<BCRYPT_KEY_DATA_BLOB_HEADER>() as u64;
 
 routines! { pub(super) ROUTINES;
@@ -55,7 +54,7 @@ routines! { pub(super) ROUTINES;
         }
         let header = input.start().cast::<BCRYPT_KEY_DATA_BLOB_HEADER>().read()?;
         let length = u64::from(header.cbKeyData);
-        if header.dwMagic != MAGIC || header.dwVersion != VERSION || length > input.len() - HEADER {
+        if header.dwMagic != BCRYPT_KEY_DATA_BLOB_MAGIC || header.dwVersion != BCRYPT_KEY_DATA_BLOB_VERSION1 || length > input.len() - HEADER {
             return fail(NtStatus::InvalidParameter);
         }
         add(call, place, provider, memory, input.start().at(HEADER).array(length).read()?)
@@ -83,8 +82,8 @@ routines! { pub(super) ROUTINES;
             return fail(NtStatus::BufferTooSmall);
         }
         let header = BCRYPT_KEY_DATA_BLOB_HEADER {
-            dwMagic: MAGIC,
-            dwVersion: VERSION,
+            dwMagic: BCRYPT_KEY_DATA_BLOB_MAGIC,
+            dwVersion: BCRYPT_KEY_DATA_BLOB_VERSION1,
             cbKeyData: key.secret.len() as u32,
         };
         output.start().cast().write(header)?;

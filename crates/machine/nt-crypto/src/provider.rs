@@ -2,24 +2,20 @@
 
 use etw_types::NtStatus;
 use nt_kernel::ex::handle::KernelHandle;
-use nt_kernel::ex::object;
-use nt_kernel::ex::random_bytes;
+use nt_kernel::ex::{object, random_bytes};
 use nt_kernel::kernel;
 use nt_processor::cpu::thread;
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{CNG, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::cryptography::{
+    BCRYPT_ALG_HANDLE_HMAC_FLAG, BCRYPT_HASH_REUSABLE_FLAG, BCRYPT_PROV_DISPATCH, BCRYPT_USE_SYSTEM_PREFERRED_RNG,
+};
 use windows_releases::Release as Os;
 
 use super::algorithm::{self, Kind, Mode};
 use super::state::{PROVIDER, Provider, not_modelled, number_of, provider, state};
 
-/// `BCRYPT_PROV_DISPATCH`, `BCRYPT_ALG_HANDLE_HMAC_FLAG`, `BCRYPT_HASH_REUSABLE_FLAG`.
-const FOR_DISPATCH: u32 = 1;
-const KEYED: u32 = 8;
-pub(super) const REUSABLE: u32 = 0x20;
-/// `BCRYPT_USE_SYSTEM_PREFERRED_RNG`.
-const PREFERRED: u32 = 2;
 /// `MS_PRIMITIVE_PROVIDER`.
 const PRIMITIVE: &str = "Microsoft Primitive Provider";
 /// The longest name that is read, with its end.
@@ -47,7 +43,7 @@ routines! { pub(super) ROUTINES;
             return fail(NtStatus::NotFound);
         };
         let is_hash = matches!(kind, Kind::Hash(_));
-        let known = if is_hash { FOR_DISPATCH | KEYED | reusable() } else { FOR_DISPATCH };
+        let known = if is_hash { BCRYPT_PROV_DISPATCH | BCRYPT_ALG_HANDLE_HMAC_FLAG | reusable() } else { BCRYPT_PROV_DISPATCH };
         if flags & !known != 0 {
             return fail(NtStatus::InvalidParameter);
         }
@@ -57,9 +53,9 @@ routines! { pub(super) ROUTINES;
             name,
             kind,
             mode: Mode::Cbc,
-            is_keyed: flags & KEYED != 0,
-            is_reusable: flags & REUSABLE != 0,
-            is_dispatch: flags & FOR_DISPATCH != 0,
+            is_keyed: flags & BCRYPT_ALG_HANDLE_HMAC_FLAG != 0,
+            is_reusable: flags & BCRYPT_HASH_REUSABLE_FLAG != 0,
+            is_dispatch: flags & BCRYPT_PROV_DISPATCH != 0,
             number: Some(number),
         };
         state().providers.insert(number, made);
@@ -87,7 +83,7 @@ routines! { pub(super) ROUTINES;
     /// The numbers are the same in every run, so that a run can be repeated.
     #[irql(DISPATCH), module(CNG), fails(NtStatus::InvalidParameter), keeps_nothing]
     fn BCryptGenRandom(handle: KernelHandle, buffer: GuestSlice<u8>, flags: u32) -> Outcome {
-        if flags & PREFERRED != 0 {
+        if flags & BCRYPT_USE_SYSTEM_PREFERRED_RNG != 0 {
             if handle.as_int() != 0 {
                 return fail(NtStatus::InvalidParameter);
             }
@@ -114,7 +110,7 @@ routines! { pub(super) ROUTINES;
 
 /// Returns `BCRYPT_HASH_REUSABLE_FLAG` if this Windows has it.
 pub(super) fn reusable() -> u32 {
-    if kernel().config.os >= Os::Win8 { REUSABLE } else { 0 }
+    if kernel().config.os >= Os::Win8 { BCRYPT_HASH_REUSABLE_FLAG } else { 0 }
 }
 
 /// Reads a name.

@@ -2,36 +2,43 @@
 //! others before a driver sees them.
 
 use etw_types::NtStatus;
+use windows_constants::file::{
+    FileAccessInformation, FileAlignmentInformation, FileAllInformation, FileAllocationInformation,
+    FileAlternateNameInformation, FileAttributeTagInformation, FileBasicInformation, FileDispositionInformation,
+    FileDispositionInformationEx, FileEaInformation, FileEndOfFileInformation, FileInternalInformation,
+    FileLinkInformation, FileModeInformation, FileNameInformation, FileNetworkOpenInformation,
+    FileNormalizedNameInformation, FilePositionInformation, FileRenameInformation, FileRenameInformationEx,
+    FileStandardInformation, FileStreamInformation,
+};
 
-/// `FileRenameInformation`, `FileLinkInformation`, `FileRenameInformationEx`: the length of the name is at [`LENGTH`], and the
-/// name after it.
-const NAMED: [u32; 3] = [10, 11, 65];
+/// The classes with a name: its length is at [`LENGTH`], and the name after it.
+const NAMED: [u32; 3] = [FileRenameInformation, FileLinkInformation, FileRenameInformationEx];
 const LENGTH: usize = 16;
 
-/// The numbers of `FILE_INFORMATION_CLASS`, with the sizes of their structures to query and to set.
+/// The classes, with the sizes of their structures to query and to set.
 const CLASSES: [(u32, Option<usize>, Option<usize>); 22] = [
-    (4, Some(40), Some(40)),
-    (5, Some(24), None),
-    (6, Some(8), None),
-    (7, Some(4), None),
-    (8, Some(4), None),
-    (9, Some(8), None),
-    (10, None, Some(24)),
-    (11, None, Some(24)),
-    (13, None, Some(1)),
-    (14, Some(8), Some(8)),
-    (16, Some(4), Some(4)),
-    (17, Some(4), None),
-    (18, Some(104), None),
-    (19, None, Some(8)),
-    (20, None, Some(8)),
-    (21, Some(8), None),
-    (22, Some(32), None),
-    (34, Some(56), None),
-    (35, Some(8), None),
-    (48, Some(8), None),
-    (64, None, Some(4)),
-    (65, None, Some(24)),
+    (FileBasicInformation, Some(40), Some(40)),
+    (FileStandardInformation, Some(24), None),
+    (FileInternalInformation, Some(8), None),
+    (FileEaInformation, Some(4), None),
+    (FileAccessInformation, Some(4), None),
+    (FileNameInformation, Some(8), None),
+    (FileRenameInformation, None, Some(24)),
+    (FileLinkInformation, None, Some(24)),
+    (FileDispositionInformation, None, Some(1)),
+    (FilePositionInformation, Some(8), Some(8)),
+    (FileModeInformation, Some(4), Some(4)),
+    (FileAlignmentInformation, Some(4), None),
+    (FileAllInformation, Some(104), None),
+    (FileAllocationInformation, None, Some(8)),
+    (FileEndOfFileInformation, None, Some(8)),
+    (FileAlternateNameInformation, Some(8), None),
+    (FileStreamInformation, Some(32), None),
+    (FileNetworkOpenInformation, Some(56), None),
+    (FileAttributeTagInformation, Some(8), None),
+    (FileNormalizedNameInformation, Some(8), None),
+    (FileDispositionInformationEx, None, Some(4)),
+    (FileRenameInformationEx, None, Some(24)),
 ];
 
 fn check(size: Option<usize>, length: usize) -> Result<(), NtStatus> {

@@ -6,19 +6,22 @@ use nt_kernel::io::volume;
 use nt_kernel::{Answer, RequestKind, kernel, lock};
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{Outcome, fail};
+use windows_constants::file::{FILE_ATTRIBUTE_NORMAL, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE};
+use windows_constants::request::{
+    IRP_MJ_DIRECTORY_CONTROL, IRP_MJ_QUERY_INFORMATION, IRP_MJ_QUERY_VOLUME_INFORMATION, IRP_MJ_READ,
+    IRP_MJ_SET_INFORMATION, IRP_MJ_WRITE, IRP_MN_QUERY_DIRECTORY, SL_RESTART_SCAN,
+};
+use windows_constants::security::{DELETE, FILE_GENERIC_READ, FILE_GENERIC_WRITE};
 
-use super::file_system::{QUERY_DIRECTORY, RESTART_SCAN};
 use super::files::{self, Opened, Opening};
 use super::request::{self, Ended, Request};
 use super::state::{Data, File, state};
-use super::{classes, instance, major, operation, register};
+use super::{classes, instance, operation, register};
 
-/// Access to open a file with: `FILE_GENERIC_READ | FILE_GENERIC_WRITE | DELETE`.
-const ACCESS: u32 = 0x0013_019F;
-/// Sharing for reading, writing and deletion.
-const SHARED: u16 = 7;
-/// `FILE_ATTRIBUTE_NORMAL`.
-const NORMAL: u16 = 0x80;
+/// Access to open a file with.
+const ACCESS: u32 = FILE_GENERIC_READ | FILE_GENERIC_WRITE | DELETE;
+/// How a file is shared.
+const SHARED: u16 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
 /// How a client opens a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +73,7 @@ pub fn open(open: &FileOpen) -> Outcome<(u64, Answer)> {
         access: if open.access == 0 { ACCESS } else { open.access },
         disposition: open.disposition,
         options: open.options,
-        attributes: NORMAL,
+        attributes: FILE_ATTRIBUTE_NORMAL as u16,
         share: SHARED,
         is_user: true,
         above: None,
@@ -85,27 +88,27 @@ pub fn begin(file: u64, requested: &FileRequest) -> Outcome<Begun> {
     let length = requested.output.max(requested.input.len() as u32);
     let major = requested.kind.as_int();
     match major {
-        major::QUERY_INFORMATION => classes::check_query(requested.class, requested.output)?,
-        major::SET_INFORMATION => classes::check_set(requested.class, &requested.input)?,
+        IRP_MJ_QUERY_INFORMATION => classes::check_query(requested.class, requested.output)?,
+        IRP_MJ_SET_INFORMATION => classes::check_set(requested.class, &requested.input)?,
         _ => {}
     }
     let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(length).max(8))?;
     let mut request = Request { major, file, is_user: true, ..Request::default() };
     let (size, class, address) = (u64::from(length), u64::from(requested.class), buffer.address());
     request.parameters = match major {
-        major::READ => [requested.output.into(), 0, requested.offset, address, 0, 0],
-        major::WRITE => [size, 0, requested.offset, address, 0, 0],
-        major::QUERY_INFORMATION | major::QUERY_VOLUME_INFORMATION => [size, class, address, 0, 0, 0],
-        major::SET_INFORMATION => [size, class, 0, 0, address, 0],
-        major::DIRECTORY_CONTROL => {
-            (request.minor, request.flags) = (QUERY_DIRECTORY, RESTART_SCAN);
+        IRP_MJ_READ => [requested.output.into(), 0, requested.offset, address, 0, 0],
+        IRP_MJ_WRITE => [size, 0, requested.offset, address, 0, 0],
+        IRP_MJ_QUERY_INFORMATION | IRP_MJ_QUERY_VOLUME_INFORMATION => [size, class, address, 0, 0, 0],
+        IRP_MJ_SET_INFORMATION => [size, class, 0, 0, address, 0],
+        IRP_MJ_DIRECTORY_CONTROL => {
+            (request.minor, request.flags) = (IRP_MN_QUERY_DIRECTORY, SL_RESTART_SCAN);
             let pattern = String::from_utf8_lossy(&requested.input).into_owned();
             let pattern = if pattern.is_empty() { 0 } else { new_string(&pattern)?.address() };
             [size, pattern, class, 0, address, 0]
         }
         _ => [0; 6],
     };
-    if matches!(major, major::WRITE | major::SET_INFORMATION) {
+    if matches!(major, IRP_MJ_WRITE | IRP_MJ_SET_INFORMATION) {
         buffer.write_all(&requested.input)?;
     }
     let data = request::create(&request)?;

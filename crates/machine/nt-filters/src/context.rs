@@ -1,15 +1,17 @@
 //! The routines for contexts: memory that a minifilter keeps for a volume, an instance, a file, a stream or a stream
 //! handle.
 
+use super::contexts::{
+    ContextId, allocate, delete, detach, get, is_open, of_handle, of_instance, of_stream, reference, release,
+    report_unknown, set, take,
+};
+use super::state::{File, FilterId, Holder, InstanceId, VolumeId, state};
 use nt_processor::layout::{FLT_RELATED_CONTEXTS, FLT_RELATED_OBJECTS};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{APC, DISPATCH, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, routines};
-
-use super::contexts::{
-    ContextId, FILE, INSTANCE, STREAM, STREAM_HANDLE, VOLUME, allocate, delete, detach, get, is_open, of_handle,
-    of_instance, of_stream, reference, release, report_unknown, set, take,
+use windows_constants::filter_manager::{
+    FLT_FILE_CONTEXT, FLT_INSTANCE_CONTEXT, FLT_STREAM_CONTEXT, FLT_STREAMHANDLE_CONTEXT, FLT_VOLUME_CONTEXT,
 };
-use super::state::{File, FilterId, Holder, InstanceId, VolumeId, state};
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NO_RESOURCES)]
@@ -47,17 +49,17 @@ routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER)]
     fn FltSetVolumeContext(volume: VolumeId, operation: i32, new: ContextId, old: GuestPtr<ContextId>) -> Outcome {
         let owner = state().contexts.get(&new.address()).map_or(0, |context| context.filter.address());
-        set(Holder { owner, kind: VOLUME, object: volume.address() }, operation, new, old)
+        set(Holder { owner, kind: FLT_VOLUME_CONTEXT, object: volume.address() }, operation, new, old)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetVolumeContext(&call, filter: FilterId, volume: VolumeId, place: Out<ContextId>) -> Outcome {
-        get(call, Holder { owner: filter.address(), kind: VOLUME, object: volume.address() }, place)
+        get(call, Holder { owner: filter.address(), kind: FLT_VOLUME_CONTEXT, object: volume.address() }, place)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
     fn FltDeleteVolumeContext(filter: FilterId, volume: VolumeId, old: GuestPtr<ContextId>) -> Outcome {
-        delete(Holder { owner: filter.address(), kind: VOLUME, object: volume.address() }, old)
+        delete(Holder { owner: filter.address(), kind: FLT_VOLUME_CONTEXT, object: volume.address() }, old)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
@@ -88,18 +90,18 @@ routines! { pub(super) ROUTINES;
         new: ContextId,
         old: GuestPtr<ContextId>,
     ) -> Outcome {
-        set(of_stream(instance, STREAM, file)?, operation, new, old)
+        set(of_stream(instance, FLT_STREAM_CONTEXT, file)?, operation, new, old)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetStreamContext(&call, instance: InstanceId, file: File, place: Out<ContextId>) -> Outcome {
         place.set(GuestPtr::NULL)?;
-        get(call, of_stream(instance, STREAM, file)?, place)
+        get(call, of_stream(instance, FLT_STREAM_CONTEXT, file)?, place)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
     fn FltDeleteStreamContext(instance: InstanceId, file: File, old: GuestPtr<ContextId>) -> Outcome {
-        delete(of_stream(instance, STREAM, file)?, old)
+        delete(of_stream(instance, FLT_STREAM_CONTEXT, file)?, old)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
@@ -110,18 +112,18 @@ routines! { pub(super) ROUTINES;
         new: ContextId,
         old: GuestPtr<ContextId>,
     ) -> Outcome {
-        set(of_stream(instance, FILE, file)?, operation, new, old)
+        set(of_stream(instance, FLT_FILE_CONTEXT, file)?, operation, new, old)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetFileContext(&call, instance: InstanceId, file: File, place: Out<ContextId>) -> Outcome {
         place.set(GuestPtr::NULL)?;
-        get(call, of_stream(instance, FILE, file)?, place)
+        get(call, of_stream(instance, FLT_FILE_CONTEXT, file)?, place)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
     fn FltDeleteFileContext(instance: InstanceId, file: File, old: GuestPtr<ContextId>) -> Outcome {
-        delete(of_stream(instance, FILE, file)?, old)
+        delete(of_stream(instance, FLT_FILE_CONTEXT, file)?, old)
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
@@ -155,17 +157,17 @@ routines! { pub(super) ROUTINES;
     ) -> Result<(), Fault> {
         let objects = objects.read()?;
         let (instance, file) = (objects.Instance, objects.FileObject);
-        let volume = Holder { owner: objects.Filter.address(), kind: VOLUME, object: objects.Volume.address() };
+        let volume = Holder { owner: objects.Filter.address(), kind: FLT_VOLUME_CONTEXT, object: objects.Volume.address() };
         contexts.zero()?;
         let find = |kind: u16, holder: Option<Holder>, place: GuestPtr<ContextId>| {
             let found = holder.filter(|_| wanted & kind != 0).and_then(|holder| take(holder, call.from));
             place.write(found.unwrap_or_default())
         };
-        find(VOLUME, Some(volume), contexts.VolumeContext())?;
-        find(INSTANCE, Some(of_instance(instance)), contexts.InstanceContext())?;
-        find(FILE, of_stream(instance, FILE, file).ok(), contexts.FileContext())?;
-        find(STREAM, of_stream(instance, STREAM, file).ok(), contexts.StreamContext())?;
-        find(STREAM_HANDLE, of_handle(instance, file).ok(), contexts.StreamHandleContext())
+        find(FLT_VOLUME_CONTEXT, Some(volume), contexts.VolumeContext())?;
+        find(FLT_INSTANCE_CONTEXT, Some(of_instance(instance)), contexts.InstanceContext())?;
+        find(FLT_FILE_CONTEXT, of_stream(instance, FLT_FILE_CONTEXT, file).ok(), contexts.FileContext())?;
+        find(FLT_STREAM_CONTEXT, of_stream(instance, FLT_STREAM_CONTEXT, file).ok(), contexts.StreamContext())?;
+        find(FLT_STREAMHANDLE_CONTEXT, of_handle(instance, file).ok(), contexts.StreamHandleContext())
     }
 
     #[irql(DISPATCH), module(FILTER_MANAGER)]

@@ -10,27 +10,17 @@ use nt_processor::layout::FLT_CONTEXT_REGISTRATION;
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{APC, Call, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filter_manager::{
+    FLT_CONTEXT_END, FLT_FILE_CONTEXT, FLT_INSTANCE_CONTEXT, FLT_SET_CONTEXT_KEEP_IF_EXISTS, FLT_STREAM_CONTEXT,
+    FLT_STREAMHANDLE_CONTEXT, FLT_VARIABLE_SIZED_CONTEXTS, FLT_VOLUME_CONTEXT,
+    FLTFL_CONTEXT_REGISTRATION_NO_EXACT_SIZE_MATCH,
+};
+use windows_constants::memory::PagedPool;
 
 use super::state::{Context, File, FilterId, Holder, InstanceId, State, state};
 
-/// `FLT_…_CONTEXT`.
-pub(super) const VOLUME: u16 = 0x1;
-pub(super) const INSTANCE: u16 = 0x2;
-pub(super) const FILE: u16 = 0x4;
-pub(super) const STREAM: u16 = 0x8;
-pub(super) const STREAM_HANDLE: u16 = 0x10;
-/// `FLT_CONTEXT_END`, the last entry of a registration.
-const END: u16 = 0xFFFF;
 /// The maximum number of entries of a registration, one for each type.
 const MOST_KINDS: u64 = 8;
-/// `FLT_VARIABLE_SIZED_CONTEXTS`: each context of the type has the size that its allocation requests.
-const VARIABLE: u64 = u64::MAX;
-/// `FLTFL_CONTEXT_REGISTRATION_NO_EXACT_SIZE_MATCH`.
-const ANY_SMALLER: u16 = 1;
-/// `FLT_SET_CONTEXT_KEEP_IF_EXISTS`.
-const KEEP: i32 = 1;
-/// `PagedPool`, a bit of a pool type.
-const PAGED: i32 = 1;
 
 pub(super) type ContextId = GuestPtr<Opaque>;
 
@@ -41,17 +31,17 @@ pub(super) fn is_open(file: File) -> Result<bool, Fault> {
 /// Returns what contexts of a type are set on, in findings.
 const fn name(kind: u16) -> &'static str {
     match kind {
-        VOLUME => "volume context",
-        INSTANCE => "instance context",
-        FILE => "file context",
-        STREAM => "stream context",
-        STREAM_HANDLE => "stream handle context",
+        FLT_VOLUME_CONTEXT => "volume context",
+        FLT_INSTANCE_CONTEXT => "instance context",
+        FLT_FILE_CONTEXT => "file context",
+        FLT_STREAM_CONTEXT => "stream context",
+        FLT_STREAMHANDLE_CONTEXT => "stream handle context",
         _ => "context",
     }
 }
 
 pub(super) fn of_instance(instance: InstanceId) -> Holder {
-    Holder { owner: instance.address(), kind: INSTANCE, object: instance.address() }
+    Holder { owner: instance.address(), kind: FLT_INSTANCE_CONTEXT, object: instance.address() }
 }
 
 /// A file that is not open has no stream.
@@ -66,7 +56,7 @@ pub(super) fn of_handle(instance: InstanceId, file: File) -> Outcome<Holder> {
     if !is_open(file)? {
         return fail(NtStatus::NotSupported);
     }
-    Ok(Holder { owner: instance.address(), kind: STREAM_HANDLE, object: file.address() })
+    Ok(Holder { owner: instance.address(), kind: FLT_STREAMHANDLE_CONTEXT, object: file.address() })
 }
 
 /// Reads the types of contexts that a minifilter registers.
@@ -75,7 +65,7 @@ pub(super) fn registered(first: GuestPtr<FLT_CONTEXT_REGISTRATION>) -> Result<Ve
     if !first.is_null() {
         for index in 0..MOST_KINDS {
             let kind = first.at(index).read()?;
-            if kind.ContextType == END {
+            if kind.ContextType == FLT_CONTEXT_END {
                 break;
             }
             kinds.push(kind);
@@ -99,13 +89,13 @@ pub(super) fn allocate(
             return fail(NtStatus::FltDeletingObject);
         }
         let fits = |known: &&FLT_CONTEXT_REGISTRATION| {
-            let smaller = known.Flags & ANY_SMALLER != 0 && size <= known.Size;
-            known.ContextType == kind && (known.Size == VARIABLE || known.Size == size || smaller)
+            let smaller = known.Flags & FLTFL_CONTEXT_REGISTRATION_NO_EXACT_SIZE_MATCH != 0 && size <= known.Size;
+            known.ContextType == kind && (known.Size == FLT_VARIABLE_SIZED_CONTEXTS || known.Size == size || smaller)
         };
         filter.contexts.iter().find(fits).copied()
     };
     let Some(registered) = registered else { return fail(NtStatus::FltContextAllocationNotFound) };
-    let is_pageable = pool_type & PAGED != 0;
+    let is_pageable = pool_type.cast_unsigned() & PagedPool != 0;
     let memory = if let Some(callback) = registered.ContextAllocateCallback.non_null() {
         let arguments = [u64::from(pool_type.cast_unsigned()), size, kind.into()];
         Some(call_back("context allocate callback", thread::irql(), callback, &arguments))
@@ -228,7 +218,7 @@ pub(super) fn set(holder: Holder, operation: i32, new: ContextId, old: GuestPtr<
         if context.holder.is_some() {
             return fail(NtStatus::FltContextAlreadyLinked);
         }
-        if let Some(existing) = existing.filter(|_| operation == KEEP) {
+        if let Some(existing) = existing.filter(|_| operation == FLT_SET_CONTEXT_KEEP_IF_EXISTS) {
             if !old.is_null() {
                 old.write(GuestPtr::new(existing))?;
                 if let Some(context) = state.contexts.get_mut(&existing) {
@@ -298,8 +288,8 @@ pub(super) fn owner_gone(owner: u64) {
 pub(super) fn file_closed(file: File, stream: u64) {
     let others = lock(&kernel().io).volume.is_stream_open(stream);
     detach_all(|holder| {
-        let of_handle = holder.kind == STREAM_HANDLE && holder.object == file.address();
-        of_handle || !others && matches!(holder.kind, STREAM | FILE) && holder.object == stream
+        let of_handle = holder.kind == FLT_STREAMHANDLE_CONTEXT && holder.object == file.address();
+        of_handle || !others && matches!(holder.kind, FLT_STREAM_CONTEXT | FLT_FILE_CONTEXT) && holder.object == stream
     });
 }
 

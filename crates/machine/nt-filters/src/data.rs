@@ -8,14 +8,12 @@ use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{
     ANY, APC, DISPATCH, FILTER_MANAGER, Failure, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
 };
+use windows_constants::device::{IoReadAccess, IoWriteAccess};
+use windows_constants::request::{IRP_MJ_CREATE, IRP_MJ_SET_INFORMATION, IRP_MJ_WRITE};
 
 use super::request::{self, Request};
 use super::state::{Data, File, InstanceId, Operation, Stage, state, with};
 use super::{major, operation};
-
-/// `IoReadAccess`, `IoWriteAccess`.
-const READ_ACCESS: i32 = 0;
-const WRITE_ACCESS: i32 = 1;
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NO_RESOURCES)]
@@ -78,7 +76,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE), module(FILTER_MANAGER)]
     fn FltCancelFileOpen(_instance: Ignored<InstanceId>, file: File) {
-        let is_create = |operation: &Operation| operation.major == major::CREATE && operation.file == file;
+        let is_create = |operation: &Operation| operation.major == IRP_MJ_CREATE && operation.file == file;
         let data = state().operations.iter().find(|(_, operation)| is_create(operation)).map(|(data, _)| *data);
         if let Some(data) = data {
             operation::cancel_open(data);
@@ -124,8 +122,8 @@ routines! { pub(super) ROUTINES;
         list.write_if(word(iopb, major::list_at(major)).unwrap_or_default())?;
         buffer.write_if(place)?;
         length.write_if(iopb.Parameters().cast())?;
-        let reads = matches!(major, major::WRITE | major::SET_INFORMATION);
-        access.write_if(if reads { READ_ACCESS } else { WRITE_ACCESS })?;
+        let reads = matches!(major, IRP_MJ_WRITE | IRP_MJ_SET_INFORMATION);
+        access.write_if(if reads { IoReadAccess } else { IoWriteAccess })?;
         done(())
     }
 

@@ -7,27 +7,23 @@ use nt_kernel::{kernel, lock};
 use nt_processor::layout::{FLT_IO_PARAMETER_BLOCK, IO_STATUS_BLOCK, MDL, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Failure, Outcome, fail};
+use windows_constants::device::FILE_DEVICE_DISK;
+use windows_constants::file::{
+    FILE_CASE_PRESERVED_NAMES, FILE_UNICODE_ON_DISK, FO_CLEANUP_COMPLETE, FileFsAttributeInformation,
+    FileFsDeviceInformation, FileFsFullSizeInformation, FileFsSizeInformation, FileFsVolumeInformation,
+    FileRenameInformation, FileRenameInformationEx,
+};
+use windows_constants::request::{
+    IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE, IRP_MJ_DIRECTORY_CONTROL, IRP_MJ_FLUSH_BUFFERS,
+    IRP_MJ_QUERY_INFORMATION, IRP_MJ_QUERY_VOLUME_INFORMATION, IRP_MJ_READ, IRP_MJ_SET_INFORMATION, IRP_MJ_WRITE,
+    IRP_MN_QUERY_DIRECTORY, SL_RESTART_SCAN, SL_RETURN_SINGLE_ENTRY,
+};
 
-use super::major;
 use super::state::{Data, File, state};
 
-/// `FO_CLEANUP_COMPLETE`, a flag of a file object.
-pub(super) const CLEANED_UP: u32 = 0x4000;
-/// `IRP_MN_QUERY_DIRECTORY`.
-pub(super) const QUERY_DIRECTORY: u8 = 1;
-/// `SL_RESTART_SCAN`, `SL_RETURN_SINGLE_ENTRY`.
-pub(super) const RESTART_SCAN: u8 = 1;
-const SINGLE_ENTRY: u8 = 2;
-/// The classes of information about a volume.
-const FS_VOLUME: u32 = 1;
-const FS_SIZE: u32 = 3;
-const FS_DEVICE: u32 = 4;
-const FS_ATTRIBUTE: u32 = 5;
-const FS_FULL_SIZE: u32 = 7;
-/// `FILE_DEVICE_DISK`.
-const DISK: u64 = 7;
-/// `FILE_CASE_PRESERVED_NAMES | FILE_UNICODE_ON_DISK`, and the longest name.
-const ATTRIBUTES: u32 = 0x6;
+/// The attributes of the file system.
+const ATTRIBUTES: u32 = FILE_CASE_PRESERVED_NAMES | FILE_UNICODE_ON_DISK;
+/// The longest name, in characters.
 const LONGEST_NAME: u32 = 255;
 /// The clusters of the volume and the sectors of a cluster.
 const CLUSTERS: u64 = 0x10_0000;
@@ -42,19 +38,19 @@ type Result2 = (NtStatus, u64);
 pub(super) fn perform(data: Data) -> Result<bool, Fault> {
     let iopb = data.Iopb().read()?.read()?;
     let result = match iopb.MajorFunction {
-        major::CREATE => create(&iopb),
-        major::READ => read(&iopb),
-        major::WRITE => write(&iopb),
-        major::QUERY_INFORMATION => query(&iopb),
-        major::SET_INFORMATION => set(&iopb),
-        major::DIRECTORY_CONTROL if iopb.MinorFunction == QUERY_DIRECTORY => list(&iopb),
-        major::QUERY_VOLUME_INFORMATION => describe_volume(&iopb),
-        major::FLUSH_BUFFERS => Ok((NtStatus::Success, 0)),
-        major::CLEANUP => {
+        IRP_MJ_CREATE => create(&iopb),
+        IRP_MJ_READ => read(&iopb),
+        IRP_MJ_WRITE => write(&iopb),
+        IRP_MJ_QUERY_INFORMATION => query(&iopb),
+        IRP_MJ_SET_INFORMATION => set(&iopb),
+        IRP_MJ_DIRECTORY_CONTROL if iopb.MinorFunction == IRP_MN_QUERY_DIRECTORY => list(&iopb),
+        IRP_MJ_QUERY_VOLUME_INFORMATION => describe_volume(&iopb),
+        IRP_MJ_FLUSH_BUFFERS => Ok((NtStatus::Success, 0)),
+        IRP_MJ_CLEANUP => {
             clean_up(iopb.TargetFileObject);
             Ok((NtStatus::Success, 0))
         }
-        major::CLOSE => {
+        IRP_MJ_CLOSE => {
             close(iopb.TargetFileObject);
             Ok((NtStatus::Success, 0))
         }
@@ -66,7 +62,7 @@ pub(super) fn perform(data: Data) -> Result<bool, Fault> {
         Err(Failure::Fault(fault)) => return Err(fault),
     };
     data.IoStatus().write(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
-    Ok(iopb.MajorFunction == major::CREATE && status.is_success())
+    Ok(iopb.MajorFunction == IRP_MJ_CREATE && status.is_success())
 }
 
 fn word(iopb: &FLT_IO_PARAMETER_BLOCK, index: usize) -> u64 {
@@ -128,7 +124,7 @@ fn query(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
 fn set(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
     let bytes = GuestPtr::<u8>::new(word(iopb, 4)).array(word(iopb, 0) & u64::from(u32::MAX)).read()?;
     let status = file_info::set(iopb.TargetFileObject, word(iopb, 1) as u32, &bytes)?;
-    if status.is_success() && matches!(word(iopb, 1) as u32, file_info::RENAME | file_info::RENAME_EX) {
+    if status.is_success() && matches!(word(iopb, 1) as u32, FileRenameInformation | FileRenameInformationEx) {
         state().cached.remove(&iopb.TargetFileObject);
     }
     Ok((status, 0))
@@ -138,8 +134,8 @@ fn list(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
     let query = Query {
         pattern: GuestPtr::<UNICODE_STRING>::new(word(iopb, 1)).text()?,
         class: word(iopb, 2) as u32,
-        is_single: iopb.OperationFlags & SINGLE_ENTRY != 0,
-        restarts: iopb.OperationFlags & RESTART_SCAN != 0,
+        is_single: iopb.OperationFlags & SL_RETURN_SINGLE_ENTRY != 0,
+        restarts: iopb.OperationFlags & SL_RESTART_SCAN != 0,
     };
     let place = buffer(word(iopb, 5), word(iopb, 4))?;
     listing::list(iopb.TargetFileObject.address(), &query, place, word(iopb, 0) as u32)
@@ -150,11 +146,11 @@ fn describe_volume(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
     let geometry = SECTORS | u64::from(SECTOR) << 32;
     let bytes = match word(iopb, 1) as u32 {
         // The time, the serial number and the length of the label, whether there are object identifiers.
-        FS_VOLUME => [words(&[0, 0x1234_5678]), vec![0; 8]].concat(),
-        FS_SIZE => words(&[CLUSTERS, CLUSTERS, geometry]),
-        FS_FULL_SIZE => words(&[CLUSTERS, CLUSTERS, CLUSTERS, geometry]),
-        FS_DEVICE => words(&[DISK]),
-        FS_ATTRIBUTE => {
+        FileFsVolumeInformation => [words(&[0, 0x1234_5678]), vec![0; 8]].concat(),
+        FileFsSizeInformation => words(&[CLUSTERS, CLUSTERS, geometry]),
+        FileFsFullSizeInformation => words(&[CLUSTERS, CLUSTERS, CLUSTERS, geometry]),
+        FileFsDeviceInformation => words(&[FILE_DEVICE_DISK.into()]),
+        FileFsAttributeInformation => {
             let name: Vec<u8> = "NTFS".encode_utf16().flat_map(u16::to_le_bytes).collect();
             let numbers = [ATTRIBUTES, LONGEST_NAME, name.len() as u32];
             numbers.iter().flat_map(|number| number.to_le_bytes()).chain(name).collect()
@@ -172,7 +168,7 @@ fn describe_volume(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
 pub(super) fn clean_up(file: File) {
     volume::closed(file.address());
     // The file object is the host's, so the access succeeds.
-    let _ = file.Flags().change(|flags| flags | CLEANED_UP);
+    let _ = file.Flags().change(|flags| flags | FO_CLEANUP_COMPLETE);
 }
 
 /// Handles the end of the last reference to a file.

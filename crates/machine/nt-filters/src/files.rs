@@ -7,18 +7,13 @@ use nt_kernel::{kernel, lock};
 use nt_processor::layout::{ACCESS_STATE, IO_SECURITY_CONTEXT, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::Outcome;
+use windows_constants::filter_manager::FLT_MAX_DEVICE_REPARSE_ATTEMPTS;
+use windows_constants::request::{IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE};
+use windows_constants::security::{DELETE, FILE_READ_DATA, FILE_WRITE_DATA};
 
 use super::contexts;
-use super::major;
 use super::request::{self, Ended, Request};
 use super::state::{File, InstanceId, state};
-
-/// How often the I/O manager follows a changed name before it gives up (`FLT_MAX_DEVICE_REPARSE_ATTEMPTS`).
-const MOST_REPARSES: u32 = 64;
-/// `FILE_READ_DATA`, `FILE_WRITE_DATA`, `DELETE`.
-const READ_DATA: u32 = 1;
-const WRITE_DATA: u32 = 2;
-const DELETE: u32 = 0x1_0000;
 
 /// What to open.
 #[derive(Clone, Debug)]
@@ -49,7 +44,7 @@ pub(super) struct Opened {
 
 /// The functions that run after the last handle and the last reference of a file are released.
 const FILE: Lifetime = Lifetime {
-    last_handle: |file| send_request(GuestPtr::new(file), major::CLEANUP).or_stop(),
+    last_handle: |file| send_request(GuestPtr::new(file), IRP_MJ_CLEANUP).or_stop(),
     last_reference: |file| end(GuestPtr::new(file)).or_stop(),
 };
 
@@ -57,11 +52,11 @@ const FILE: Lifetime = Lifetime {
 pub(super) fn open(opening: &Opening) -> Outcome<Opened> {
     let file = volume::new_object(&opening.path)?;
     file.RelatedFileObject().write(opening.related)?;
-    file.ReadAccess().write((opening.access & READ_DATA != 0).into())?;
-    file.WriteAccess().write((opening.access & WRITE_DATA != 0).into())?;
+    file.ReadAccess().write((opening.access & FILE_READ_DATA != 0).into())?;
+    file.WriteAccess().write((opening.access & FILE_WRITE_DATA != 0).into())?;
     file.DeleteAccess().write((opening.access & DELETE != 0).into())?;
     let mut result = create(file, opening)?;
-    for _ in 0..MOST_REPARSES {
+    for _ in 0..FLT_MAX_DEVICE_REPARSE_ATTEMPTS {
         if result.block.Status != NtStatus::Reparse {
             break;
         }
@@ -109,7 +104,7 @@ fn create(file: File, opening: &Opening) -> Outcome<Ended> {
     let shared = u64::from(opening.attributes) | u64::from(opening.share) << 16;
     let parameters = [context.address(), options.into(), shared, 0, 0, 0];
     let request = Request {
-        major: major::CREATE,
+        major: IRP_MJ_CREATE,
         file,
         parameters,
         is_user: opening.is_user,
@@ -139,7 +134,7 @@ fn send_request(file: File, major: u8) -> Result<(), Fault> {
 
 fn end(file: File) -> Result<(), Fault> {
     let stream = file.FsContext().read()?.address();
-    send_request(file, major::CLOSE)?;
+    send_request(file, IRP_MJ_CLOSE)?;
     contexts::file_closed(file, stream);
     state().opened_below.remove(&file);
     lock(&kernel().pool).free_object(file.address());

@@ -5,22 +5,15 @@ use nt_kernel::io::volume;
 use nt_processor::layout::{DEVICE_OBJECT, UNICODE_STRING};
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{APC, FILTER_MANAGER, Ignored, Out, Outcome, done, fail, routines};
+use windows_constants::filter_manager::{
+    FLT_FSTYPE_NTFS, FLTFL_AGGREGATE_INFO_IS_MINIFILTER, FilterAggregateBasicInformation,
+    FilterAggregateStandardInformation, FilterFullInformation, FilterVolumeBasicInformation,
+    FilterVolumeStandardInformation, InstanceBasicInformation, InstanceFullInformation, InstancePartialInformation,
+};
 
-use super::instance::{NTFS, altitude_of};
+use super::instance::altitude_of;
 use super::query::give_list;
 use super::state::{FilterId, Instance, InstanceId, State, VolumeId, state};
-
-/// `FILTER_INFORMATION_CLASS`, `INSTANCE_INFORMATION_CLASS` and `FILTER_VOLUME_INFORMATION_CLASS`, in the order of their numbers.
-const FILTER_FULL: i32 = 0;
-const FILTER_AGGREGATE_BASIC: i32 = 1;
-const FILTER_AGGREGATE_STANDARD: i32 = 2;
-const INSTANCE_BASIC: i32 = 0;
-const INSTANCE_PARTIAL: i32 = 1;
-const INSTANCE_FULL: i32 = 2;
-const VOLUME_BASIC: i32 = 0;
-const VOLUME_STANDARD: i32 = 1;
-/// `FLTFL_AGGREGATE_INFO_IS_MINIFILTER`.
-const IS_MINIFILTER: u32 = 1;
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::BufferTooSmall), keeps_nothing]
@@ -208,10 +201,10 @@ fn of_filter(state: &State, id: FilterId, class: i32) -> Outcome<Vec<u8>> {
     let instances = state.instances.iter().filter(|instance| instance.filter == id).count() as u32;
     // Each structure begins with the offset of the next one, and the only frame is frame 0.
     Ok(match class {
-        FILTER_FULL => Bytes::default().number(0).number(0).number(instances).name(&filter.name),
-        FILTER_AGGREGATE_BASIC | FILTER_AGGREGATE_STANDARD => {
-            let head = Bytes::default().number(0).number(IS_MINIFILTER);
-            let head = if class == FILTER_AGGREGATE_STANDARD { head.number(0) } else { head };
+        FilterFullInformation => Bytes::default().number(0).number(0).number(instances).name(&filter.name),
+        FilterAggregateBasicInformation | FilterAggregateStandardInformation => {
+            let head = Bytes::default().number(0).number(FLTFL_AGGREGATE_INFO_IS_MINIFILTER);
+            let head = if class == FilterAggregateStandardInformation { head.number(0) } else { head };
             head.number(0).number(instances).names(&[&filter.name, &altitude_of(&filter.name)])
         }
         _ => return fail(NtStatus::InvalidParameter),
@@ -223,18 +216,18 @@ fn of_instance(state: &State, id: InstanceId, class: i32) -> Outcome<Vec<u8>> {
     let filter = state.filters.get(filter).map_or("", |filter| filter.name.as_str());
     let head = Bytes::default().number(0);
     Ok(match class {
-        INSTANCE_BASIC => head.names(&[name]),
-        INSTANCE_PARTIAL => head.names(&[name, altitude]),
-        INSTANCE_FULL => head.names(&[name, altitude, volume::DEVICE, filter]),
+        InstanceBasicInformation => head.names(&[name]),
+        InstancePartialInformation => head.names(&[name, altitude]),
+        InstanceFullInformation => head.names(&[name, altitude, volume::DEVICE, filter]),
         _ => return fail(NtStatus::InvalidParameter),
     })
 }
 
 fn of_volume(class: i32) -> Outcome<Vec<u8>> {
     Ok(match class {
-        VOLUME_BASIC => Bytes::default().name(volume::DEVICE),
-        VOLUME_STANDARD => {
-            Bytes::default().number(0).number(0).number(0).number(NTFS.cast_unsigned()).name(volume::DEVICE)
+        FilterVolumeBasicInformation => Bytes::default().name(volume::DEVICE),
+        FilterVolumeStandardInformation => {
+            Bytes::default().number(0).number(0).number(0).number(FLT_FSTYPE_NTFS.cast_unsigned()).name(volume::DEVICE)
         }
         _ => return fail(NtStatus::InvalidParameter),
     })

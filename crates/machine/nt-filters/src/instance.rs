@@ -7,22 +7,17 @@ use nt_processor::layout::{FLT_RELATED_OBJECTS, UNICODE_STRING};
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::{APC, FILTER_MANAGER, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, At, Rule};
+use windows_constants::device::FILE_DEVICE_DISK_FILE_SYSTEM;
+use windows_constants::filter_manager::{
+    FLT_FSTYPE_NTFS, FLTFL_INSTANCE_SETUP_AUTOMATIC_ATTACHMENT, FLTFL_INSTANCE_SETUP_MANUAL_ATTACHMENT,
+    FLTFL_INSTANCE_TEARDOWN_MANUAL,
+};
 
 use super::state::{Filter, FilterId, Instance, InstanceId, VolumeId, free_object, new_object, state};
 use super::{contexts, judge, major, operation};
 
-/// `FLTFL_INSTANCE_SETUP_…`.
-pub(super) const AUTOMATIC: u64 = 1;
-const MANUAL: u64 = 2;
-/// `FLTFL_INSTANCE_TEARDOWN_…`.
-pub(super) const TEARDOWN_MANUAL: u64 = 1;
-pub(super) const TEARDOWN_UNLOAD: u64 = 2;
-pub(super) const TEARDOWN_MANDATORY: u64 = 4;
 /// The value `Flags` of an instance's key: no automatic attachment.
 const SUPPRESS_AUTOMATIC: u32 = 1;
-/// `FILE_DEVICE_DISK_FILE_SYSTEM`, `FLT_FSTYPE_NTFS`.
-pub(super) const DISK_FILE_SYSTEM: u32 = 8;
-pub(super) const NTFS: i32 = 2;
 /// The altitude of a minifilter without one in the registry. It is in the range of activity monitors.
 const ALTITUDE: &str = "370000";
 
@@ -146,7 +141,7 @@ pub(super) fn attach_automatically(filter: FilterId) -> Outcome {
     if !described.is_automatic {
         return done(());
     }
-    match attach(filter, described.name, described.altitude, AUTOMATIC) {
+    match attach(filter, described.name, described.altitude, FLTFL_INSTANCE_SETUP_AUTOMATIC_ATTACHMENT) {
         // The minifilter does not want the volume.
         Err(nt_verifier::routine::Failure::Status(_)) => done(()),
         result => result.map(drop),
@@ -167,7 +162,7 @@ fn attach(filter: FilterId, name: String, altitude: String, flags: u64) -> Outco
         state.insert(Instance { object, filter, name, altitude, is_going: false });
         setup
     };
-    let types = [flags, DISK_FILE_SYSTEM.into(), u64::from(NTFS.cast_unsigned())];
+    let types = [flags, FILE_DEVICE_DISK_FILE_SYSTEM.into(), u64::from(FLT_FSTYPE_NTFS.cast_unsigned())];
     let status = NtStatus::from_int(call("instance setup callback", setup, object, &types)? as u32);
     if !status.is_success() {
         state().refusal = Some(status);
@@ -195,7 +190,8 @@ fn attach_by_driver(
     let Some(service) = service else { return fail(NtStatus::InvalidParameter) };
     let described = describe(&service);
     let name = Some(name.text()?).filter(|name| !name.is_empty()).unwrap_or(described.name);
-    let instance = attach(filter, name, altitude.unwrap_or(described.altitude), MANUAL)?;
+    let instance =
+        attach(filter, name, altitude.unwrap_or(described.altitude), FLTFL_INSTANCE_SETUP_MANUAL_ATTACHMENT)?;
     place.write_if(instance)?;
     done(())
 }
@@ -206,7 +202,7 @@ pub(super) fn attach_manually(filter: FilterId) -> Outcome {
         return fail(NtStatus::FltFilterNotFound);
     };
     let described = describe(&service);
-    attach(filter, described.name, described.altitude, MANUAL).map(drop)
+    attach(filter, described.name, described.altitude, FLTFL_INSTANCE_SETUP_MANUAL_ATTACHMENT).map(drop)
 }
 
 /// Detaches an instance because somebody asked for it. The minifilter may refuse.
@@ -225,7 +221,7 @@ pub(super) fn detach(instance: InstanceId) -> Outcome {
             if !status.is_success() {
                 return fail(status);
             }
-            tear_down(instance, TEARDOWN_MANUAL)?;
+            tear_down(instance, FLTFL_INSTANCE_TEARDOWN_MANUAL)?;
             done(())
         }
     }

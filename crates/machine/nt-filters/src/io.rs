@@ -5,18 +5,18 @@ use nt_kernel::io::volume;
 use nt_processor::layout::{IO_STATUS_BLOCK, MDL, UNICODE_STRING};
 use nt_processor::memory::{Code, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done, routines};
+use windows_constants::filter_manager::FLTFL_IO_OPERATION_DO_NOT_UPDATE_BYTE_OFFSET;
+use windows_constants::request::{
+    IRP_MJ_DEVICE_CONTROL, IRP_MJ_DIRECTORY_CONTROL, IRP_MJ_FILE_SYSTEM_CONTROL, IRP_MJ_FLUSH_BUFFERS, IRP_MJ_QUERY_EA,
+    IRP_MJ_QUERY_INFORMATION, IRP_MJ_QUERY_SECURITY, IRP_MJ_QUERY_VOLUME_INFORMATION, IRP_MJ_READ, IRP_MJ_SET_EA,
+    IRP_MJ_SET_INFORMATION, IRP_MJ_SET_SECURITY, IRP_MJ_WRITE, IRP_MN_QUERY_DIRECTORY, SL_RESTART_SCAN,
+    SL_RETURN_SINGLE_ENTRY,
+};
 
 use super::data;
-use super::file_system::{QUERY_DIRECTORY, RESTART_SCAN};
-use super::major;
 use super::operation;
 use super::request::{self, Request};
 use super::state::{Data, File, InstanceId, with};
-
-/// `FLTFL_IO_OPERATION_DO_NOT_UPDATE_BYTE_OFFSET`.
-const KEEP_POSITION: u32 = 4;
-/// `SL_RETURN_SINGLE_ENTRY`.
-const SINGLE_ENTRY: u8 = 2;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
@@ -31,7 +31,7 @@ routines! { pub(super) ROUTINES;
         callback: Option<GuestPtr<Code>>,
         context: GuestPtr<Opaque>,
     ) -> Outcome<NtStatus> {
-        let transfer = Transfer { major: major::READ, instance, file, offset, length, buffer, list: GuestPtr::NULL, flags };
+        let transfer = Transfer { major: IRP_MJ_READ, instance, file, offset, length, buffer, list: GuestPtr::NULL, flags };
         transfer.run(count, callback, context)
     }
 
@@ -47,7 +47,7 @@ routines! { pub(super) ROUTINES;
         callback: Option<GuestPtr<Code>>,
         context: GuestPtr<Opaque>,
     ) -> Outcome<NtStatus> {
-        let transfer = Transfer { major: major::WRITE, instance, file, offset, length, buffer, list: GuestPtr::NULL, flags };
+        let transfer = Transfer { major: IRP_MJ_WRITE, instance, file, offset, length, buffer, list: GuestPtr::NULL, flags };
         transfer.run(count, callback, context)
     }
 
@@ -65,7 +65,7 @@ routines! { pub(super) ROUTINES;
         _key: Ignored<GuestPtr<u32>>,
         list: GuestPtr<MDL>,
     ) -> Outcome<NtStatus> {
-        let transfer = Transfer { major: major::READ, instance, file, offset, length, buffer, list, flags };
+        let transfer = Transfer { major: IRP_MJ_READ, instance, file, offset, length, buffer, list, flags };
         transfer.run(count, callback, context)
     }
 
@@ -83,7 +83,7 @@ routines! { pub(super) ROUTINES;
         _key: Ignored<GuestPtr<u32>>,
         list: GuestPtr<MDL>,
     ) -> Outcome<NtStatus> {
-        let transfer = Transfer { major: major::WRITE, instance, file, offset, length, buffer, list, flags };
+        let transfer = Transfer { major: IRP_MJ_WRITE, instance, file, offset, length, buffer, list, flags };
         transfer.run(count, callback, context)
     }
 
@@ -96,7 +96,7 @@ routines! { pub(super) ROUTINES;
         returned: Out<u32>,
     ) -> Outcome<NtStatus> {
         let parameters = [buffer.len(), class.cast_unsigned().into(), buffer.start().address(), 0, 0, 0];
-        let block = send(major::QUERY_INFORMATION, 0, instance, file, parameters)?;
+        let block = send(IRP_MJ_QUERY_INFORMATION, 0, instance, file, parameters)?;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -109,7 +109,7 @@ routines! { pub(super) ROUTINES;
         class: i32,
     ) -> Outcome<NtStatus> {
         let parameters = [buffer.len(), class.cast_unsigned().into(), 0, 0, buffer.start().address(), 0];
-        done(send(major::SET_INFORMATION, 0, instance, file, parameters)?.Status)
+        done(send(IRP_MJ_SET_INFORMATION, 0, instance, file, parameters)?.Status)
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
@@ -120,7 +120,7 @@ routines! { pub(super) ROUTINES;
         class: i32,
     ) -> Outcome<NtStatus> {
         let parameters = [buffer.len(), class.cast_unsigned().into(), buffer.start().address(), 0, 0, 0];
-        let block = send(major::QUERY_VOLUME_INFORMATION, 0, instance, GuestPtr::NULL, parameters)?;
+        let block = send(IRP_MJ_QUERY_VOLUME_INFORMATION, 0, instance, GuestPtr::NULL, parameters)?;
         status.set(block)?;
         done(block.Status)
     }
@@ -134,7 +134,7 @@ routines! { pub(super) ROUTINES;
         returned: Out<u32>,
     ) -> Outcome<NtStatus> {
         let parameters = [buffer.len(), class.cast_unsigned().into(), buffer.start().address(), 0, 0, 0];
-        let block = send(major::QUERY_VOLUME_INFORMATION, 0, instance, file, parameters)?;
+        let block = send(IRP_MJ_QUERY_VOLUME_INFORMATION, 0, instance, file, parameters)?;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -150,10 +150,10 @@ routines! { pub(super) ROUTINES;
         restart: bool,
         returned: Out<u32>,
     ) -> Outcome<NtStatus> {
-        let flags = if single { SINGLE_ENTRY } else { 0 } | if restart { RESTART_SCAN } else { 0 };
+        let flags = if single { SL_RETURN_SINGLE_ENTRY } else { 0 } | if restart { SL_RESTART_SCAN } else { 0 };
         let class = class.cast_unsigned().into();
         let parameters = [buffer.len(), name.address(), class, 0, buffer.start().address(), 0];
-        let block = send(major::DIRECTORY_CONTROL, flags, instance, file, parameters)?;
+        let block = send(IRP_MJ_DIRECTORY_CONTROL, flags, instance, file, parameters)?;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -171,8 +171,8 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome<NtStatus> {
         let class = class.cast_unsigned().into();
         let parameters = [buffer.len(), name.address(), class, 0, buffer.start().address(), 0];
-        let flags = flags as u8 & (RESTART_SCAN | SINGLE_ENTRY);
-        let block = send(major::DIRECTORY_CONTROL, flags, instance, file, parameters)?;
+        let flags = flags as u8 & (SL_RESTART_SCAN | SL_RETURN_SINGLE_ENTRY);
+        let block = send(IRP_MJ_DIRECTORY_CONTROL, flags, instance, file, parameters)?;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -184,12 +184,12 @@ routines! { pub(super) ROUTINES;
         _kind: Ignored<u32>,
         _data: Ignored<Data>,
     ) -> Outcome<NtStatus> {
-        done(send(major::FLUSH_BUFFERS, 0, instance, file, [0; 6])?.Status)
+        done(send(IRP_MJ_FLUSH_BUFFERS, 0, instance, file, [0; 6])?.Status)
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
     fn FltFlushBuffers(instance: InstanceId, file: File) -> Outcome<NtStatus> {
-        done(send(major::FLUSH_BUFFERS, 0, instance, file, [0; 6])?.Status)
+        done(send(IRP_MJ_FLUSH_BUFFERS, 0, instance, file, [0; 6])?.Status)
     }
 
     /// No file of the volume has extended attributes or a security descriptor, as on FAT.
@@ -204,11 +204,11 @@ routines! { pub(super) ROUTINES;
         restart: bool,
         returned: Out<u32>,
     ) -> Outcome<NtStatus> {
-        let flags = if single { SINGLE_ENTRY } else { 0 } | if restart { RESTART_SCAN } else { 0 };
+        let flags = if single { SL_RETURN_SINGLE_ENTRY } else { 0 } | if restart { SL_RESTART_SCAN } else { 0 };
         let index = index.map_or(Ok(0), GuestPtr::read)?;
         let names = [names.start().address(), names.len()];
         let parameters = [buffer.len(), names[0], names[1], index.into(), buffer.start().address(), 0];
-        let block = send(major::QUERY_EA, flags, instance, file, parameters)?;
+        let block = send(IRP_MJ_QUERY_EA, flags, instance, file, parameters)?;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -216,7 +216,7 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
     fn FltSetEaFile(instance: InstanceId, file: File, buffer: GuestSlice<u8>) -> Outcome<NtStatus> {
         let parameters = [buffer.len(), buffer.start().address(), 0, 0, 0, 0];
-        done(send(major::SET_EA, 0, instance, file, parameters)?.Status)
+        done(send(IRP_MJ_SET_EA, 0, instance, file, parameters)?.Status)
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
@@ -228,7 +228,7 @@ routines! { pub(super) ROUTINES;
         needed: Out<u32>,
     ) -> Outcome<NtStatus> {
         let parameters = [wanted.into(), buffer.len(), buffer.start().address(), 0, 0, 0];
-        let block = send(major::QUERY_SECURITY, 0, instance, file, parameters)?;
+        let block = send(IRP_MJ_QUERY_SECURITY, 0, instance, file, parameters)?;
         needed.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -241,7 +241,7 @@ routines! { pub(super) ROUTINES;
         descriptor: GuestPtr<Opaque>,
     ) -> Outcome<NtStatus> {
         let parameters = [changed.into(), descriptor.address(), 0, 0, 0, 0];
-        done(send(major::SET_SECURITY, 0, instance, file, parameters)?.Status)
+        done(send(IRP_MJ_SET_SECURITY, 0, instance, file, parameters)?.Status)
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::InvalidDeviceRequest), keeps_nothing]
@@ -253,7 +253,7 @@ routines! { pub(super) ROUTINES;
         output: GuestSlice<u8>,
         returned: Out<u32>,
     ) -> Outcome<NtStatus> {
-        let block = control(major::FILE_SYSTEM_CONTROL, instance, file, code, input, output)?;
+        let block = control(IRP_MJ_FILE_SYSTEM_CONTROL, instance, file, code, input, output)?;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -267,7 +267,7 @@ routines! { pub(super) ROUTINES;
         output: GuestSlice<u8>,
         returned: Out<u32>,
     ) -> Outcome<NtStatus> {
-        let block = control(major::DEVICE_CONTROL, instance, file, code, input, output)?;
+        let block = control(IRP_MJ_DEVICE_CONTROL, instance, file, code, input, output)?;
         returned.set_if_wanted(block.Information as u32)?;
         done(block.Status)
     }
@@ -275,7 +275,7 @@ routines! { pub(super) ROUTINES;
 
 /// Sends an operation to the instances below one, and waits for the result.
 fn send(major: u8, flags: u8, instance: InstanceId, file: File, parameters: [u64; 6]) -> Outcome<IO_STATUS_BLOCK> {
-    let minor = if major == major::DIRECTORY_CONTROL { QUERY_DIRECTORY } else { 0 };
+    let minor = if major == IRP_MJ_DIRECTORY_CONTROL { IRP_MN_QUERY_DIRECTORY } else { 0 };
     let request = Request { major, minor, flags, file, parameters, is_user: false, above: Some(instance) };
     Ok(request::run(&request)?.block)
 }
@@ -328,7 +328,7 @@ impl Transfer {
             return Ok(NtStatus::Pending);
         }
         let block = request::run(&request)?.block;
-        if self.flags & KEEP_POSITION != 0 {
+        if self.flags & FLTFL_IO_OPERATION_DO_NOT_UPDATE_BYTE_OFFSET != 0 {
             position.write(before)?;
         }
         count.set_if_wanted(block.Information as u32)?;

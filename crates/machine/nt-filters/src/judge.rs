@@ -4,21 +4,15 @@
 use etw_types::NtStatus;
 use nt_processor::layout::{FLT_IO_PARAMETER_BLOCK, IO_STATUS_BLOCK};
 use nt_verifier::verify::{self, At, Rule};
+use windows_constants::filter_manager::{
+    FLT_POSTOP_FINISHED_PROCESSING, FLT_POSTOP_MORE_PROCESSING_REQUIRED, FLT_PREOP_COMPLETE, FLT_PREOP_DISALLOW_FASTIO,
+    FLT_PREOP_DISALLOW_FSFILTER_IO, FLT_PREOP_PENDING, FLT_PREOP_SUCCESS_NO_CALLBACK, FLT_PREOP_SUCCESS_WITH_CALLBACK,
+    FLT_PREOP_SYNCHRONIZE,
+};
+use windows_constants::request::{IRP_MJ_CLEANUP, IRP_MJ_CLOSE};
 
 use super::major;
 use super::state::Current;
-
-/// `FLT_PREOP_CALLBACK_STATUS`.
-pub(super) const WITH_CALLBACK: i32 = 0;
-pub(super) const NO_CALLBACK: i32 = 1;
-pub(super) const PENDING: i32 = 2;
-const DISALLOW_FAST_IO: i32 = 3;
-pub(super) const COMPLETE: i32 = 4;
-pub(super) const SYNCHRONIZE: i32 = 5;
-const DISALLOW_FSFILTER_IO: i32 = 6;
-/// `FLT_POSTOP_CALLBACK_STATUS`.
-pub(super) const FINISHED: i32 = 0;
-pub(super) const MORE_PROCESSING: i32 = 1;
 
 /// The names of the callbacks in findings.
 pub(super) const PRE: &str = "pre-operation callback";
@@ -43,32 +37,34 @@ fn find(current: &Current, detail: std::fmt::Arguments<'_>) {
 pub(super) fn pre(current: &Current, operation: u8, status: i32, context: u64, block: IO_STATUS_BLOCK) -> Next {
     let name = major::name(operation);
     let has_post = !current.callbacks.post.is_null();
-    if context != 0 && !matches!(status, WITH_CALLBACK | SYNCHRONIZE) {
+    if context != 0 && !matches!(status, FLT_PREOP_SUCCESS_WITH_CALLBACK | FLT_PREOP_SYNCHRONIZE) {
         find(current, format_args!("sets a completion context for {name}, but requests no post-operation callback"));
     }
     match status {
-        WITH_CALLBACK | SYNCHRONIZE => {
+        FLT_PREOP_SUCCESS_WITH_CALLBACK | FLT_PREOP_SYNCHRONIZE => {
             if !has_post {
                 find(current, format_args!("requests a post-operation callback for {name}, but has registered none"));
             }
-            Next::Down { callback: has_post, is_synchronized: status == SYNCHRONIZE }
+            Next::Down { callback: has_post, is_synchronized: status == FLT_PREOP_SYNCHRONIZE }
         }
-        NO_CALLBACK => Next::Down { callback: false, is_synchronized: false },
-        PENDING => Next::Wait,
-        COMPLETE => {
+        FLT_PREOP_SUCCESS_NO_CALLBACK => Next::Down { callback: false, is_synchronized: false },
+        FLT_PREOP_PENDING => Next::Wait,
+        FLT_PREOP_COMPLETE => {
             let code = block.Status;
             if code == NtStatus::Pending {
                 find(current, format_args!("completes {name} with STATUS_PENDING"));
             }
-            if matches!(operation, major::CLEANUP | major::CLOSE) && !code.is_success() {
+            if matches!(operation, IRP_MJ_CLEANUP | IRP_MJ_CLOSE) && !code.is_success() {
                 find(current, format_args!("fails {name} with {code}: cleanup and close cannot fail"));
             }
             Next::Up
         }
         _ => {
             let returned = match status {
-                DISALLOW_FAST_IO => "FLT_PREOP_DISALLOW_FASTIO, which is for fast I/O only,".to_owned(),
-                DISALLOW_FSFILTER_IO => "FLT_PREOP_DISALLOW_FSFILTER_IO, which is for QueryOpen only,".to_owned(),
+                FLT_PREOP_DISALLOW_FASTIO => "FLT_PREOP_DISALLOW_FASTIO, which is for fast I/O only,".to_owned(),
+                FLT_PREOP_DISALLOW_FSFILTER_IO => {
+                    "FLT_PREOP_DISALLOW_FSFILTER_IO, which is for QueryOpen only,".to_owned()
+                }
                 other => format!("{other}, which is not an FLT_PREOP_CALLBACK_STATUS,"),
             };
             find(current, format_args!("returns {returned} for {name}"));
@@ -97,7 +93,7 @@ pub(super) fn is_changed(before: &FLT_IO_PARAMETER_BLOCK, after: &FLT_IO_PARAMET
 pub(super) fn post(callback: u64, operation: u8, status: i32) {
     let name = major::name(operation);
     let detail = match status {
-        FINISHED | MORE_PROCESSING => return,
+        FLT_POSTOP_FINISHED_PROCESSING | FLT_POSTOP_MORE_PROCESSING_REQUIRED => return,
         2 => format!("returns FLT_POSTOP_DISALLOW_FSFILTER_IO, which is for QueryOpen only, for {name}"),
         other => format!("returns {other}, which is not an FLT_POSTOP_CALLBACK_STATUS, for {name}"),
     };

@@ -1,9 +1,10 @@
 //! The operations: their numbers and names.
 
-pub(super) use nt_kernel::io::major::*;
-
-/// `IRP_MJ_OPERATION_END`, the last entry of a registration.
-pub(super) const END: u8 = 0x80;
+use windows_constants::request::{
+    IRP_CLOSE_OPERATION, IRP_CREATE_OPERATION, IRP_MJ_CLOSE, IRP_MJ_CREATE, IRP_MJ_DIRECTORY_CONTROL,
+    IRP_MJ_QUERY_INFORMATION, IRP_MJ_QUERY_VOLUME_INFORMATION, IRP_MJ_READ, IRP_MJ_SET_INFORMATION, IRP_MJ_WRITE,
+    IRP_READ_OPERATION, IRP_SYNCHRONOUS_API, IRP_WRITE_OPERATION,
+};
 
 /// The names, in the order of the numbers.
 const NAMES: [&str; 28] = [
@@ -44,28 +45,26 @@ pub(super) fn name(major: u8) -> &'static str {
 
 /// The `IRP_…` flags that the I/O manager sets.
 pub(super) const fn irp_flags(major: u8) -> u32 {
-    /// `IRP_SYNCHRONOUS_API`.
-    const SYNCHRONOUS: u32 = 0x4;
-    SYNCHRONOUS
+    IRP_SYNCHRONOUS_API
         | match major {
-            CREATE => 0x80,
-            READ => 0x100,
-            WRITE => 0x200,
-            CLOSE => 0x400,
+            IRP_MJ_CREATE => IRP_CREATE_OPERATION,
+            IRP_MJ_READ => IRP_READ_OPERATION,
+            IRP_MJ_WRITE => IRP_WRITE_OPERATION,
+            IRP_MJ_CLOSE => IRP_CLOSE_OPERATION,
             _ => 0,
         }
 }
 
 /// Returns whether the I/O manager copies the data of an operation to a buffer of its own.
 pub(super) const fn is_buffered(major: u8) -> bool {
-    matches!(major, QUERY_INFORMATION | SET_INFORMATION | QUERY_VOLUME_INFORMATION)
+    matches!(major, IRP_MJ_QUERY_INFORMATION | IRP_MJ_SET_INFORMATION | IRP_MJ_QUERY_VOLUME_INFORMATION)
 }
 
 /// Returns which parameter is the MDL, if an operation can have one.
 pub(super) const fn list_at(major: u8) -> Option<usize> {
     match major {
-        READ | WRITE => Some(4),
-        DIRECTORY_CONTROL => Some(5),
+        IRP_MJ_READ | IRP_MJ_WRITE => Some(4),
+        IRP_MJ_DIRECTORY_CONTROL => Some(5),
         _ => None,
     }
 }
@@ -73,9 +72,9 @@ pub(super) const fn list_at(major: u8) -> Option<usize> {
 /// Returns which parameter is the buffer. The first one is its length.
 pub(super) const fn buffer_at(major: u8) -> Option<usize> {
     match major {
-        READ | WRITE => Some(3),
-        QUERY_INFORMATION | QUERY_VOLUME_INFORMATION => Some(2),
-        SET_INFORMATION | DIRECTORY_CONTROL => Some(4),
+        IRP_MJ_READ | IRP_MJ_WRITE => Some(3),
+        IRP_MJ_QUERY_INFORMATION | IRP_MJ_QUERY_VOLUME_INFORMATION => Some(2),
+        IRP_MJ_SET_INFORMATION | IRP_MJ_DIRECTORY_CONTROL => Some(4),
         _ => None,
     }
 }

@@ -10,22 +10,23 @@ use nt_processor::layout::{FLT_FILE_NAME_INFORMATION, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{APC, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::file::FO_CLEANUP_COMPLETE;
+use windows_constants::filter_manager::{
+    FLT_FILE_NAME_DO_NOT_CACHE, FLT_FILE_NAME_NORMALIZED, FLT_FILE_NAME_OPENED,
+    FLT_FILE_NAME_QUERY_ALWAYS_ALLOW_CACHE_LOOKUP, FLT_FILE_NAME_QUERY_CACHE_ONLY, FLT_FILE_NAME_QUERY_DEFAULT,
+    FLT_FILE_NAME_QUERY_FILESYSTEM_ONLY, FLT_FILE_NAME_SHORT, FLTFL_FILE_NAME_PARSED_EXTENSION,
+    FLTFL_FILE_NAME_PARSED_FINAL_COMPONENT, FLTFL_FILE_NAME_PARSED_PARENT_DIR, FLTFL_FILE_NAME_PARSED_STREAM,
+};
+use windows_constants::request::IRP_MJ_CREATE;
 
-use super::file_system::{CLEANED_UP, path_to_open};
-use super::major;
+use super::file_system::path_to_open;
 use super::state::{Data, File, InstanceId, NameReferences, Stage, state, with};
 
-/// `FLT_FILE_NAME_…`: the format, the query method and the flags of a query.
-const NORMALIZED: u32 = 1;
-const OPENED: u32 = 2;
-const SHORT: u32 = 3;
-const QUERY_DEFAULT: u32 = 0x100;
-const CACHE_ONLY: u32 = 0x200;
-const FILE_SYSTEM_ONLY: u32 = 0x300;
-const ALLOW_CACHE_LOOKUP: u32 = 0x400;
-const DO_NOT_CACHE: u32 = 0x0200_0000;
-/// `FLTFL_FILE_NAME_PARSED_…`: all parts.
-const ALL_PARSED: u16 = 0xF;
+/// All parts of a name.
+const ALL_PARSED: u16 = FLTFL_FILE_NAME_PARSED_FINAL_COMPONENT
+    | FLTFL_FILE_NAME_PARSED_EXTENSION
+    | FLTFL_FILE_NAME_PARSED_STREAM
+    | FLTFL_FILE_NAME_PARSED_PARENT_DIR;
 const TAG: [u8; 4] = *b"FMfn";
 
 type Names = GuestPtr<FLT_FILE_NAME_INFORMATION>;
@@ -35,8 +36,8 @@ routines! { pub(super) ROUTINES;
     fn FltGetFileNameInformation(&call, data: Data, options: u32, place: Out<Names>) -> Outcome {
         let file = data.Iopb().read()?.TargetFileObject().read()?;
         let known = with(data, |operation| (operation.major, operation.stage, operation.is_opened));
-        let is_before_open = known.is_some_and(|(major, _, is_opened)| major == major::CREATE && !is_opened);
-        if options & 0xFF == SHORT && known.is_some_and(|(major, stage, _)| major == major::CREATE && stage == Stage::Pre)
+        let is_before_open = known.is_some_and(|(major, _, is_opened)| major == IRP_MJ_CREATE && !is_opened);
+        if options & 0xFF == FLT_FILE_NAME_SHORT && known.is_some_and(|(major, stage, _)| major == IRP_MJ_CREATE && stage == Stage::Pre)
         {
             let detail = format_args!("queries the short name before the file is open");
             verify::find(Rule::BadArgument, detail);
@@ -71,7 +72,7 @@ routines! { pub(super) ROUTINES;
         options: u32,
         place: Out<Names>,
     ) -> Outcome {
-        if options & 0xFF == SHORT {
+        if options & 0xFF == FLT_FILE_NAME_SHORT {
             return fail(NtStatus::FltInvalidNameRequest);
         }
         let name = String::from_utf16_lossy(&name.array(u64::from(length) / 2).read()?);
@@ -101,7 +102,7 @@ routines! { pub(super) ROUTINES;
     fn FltParseFileNameInformation(names: Names) -> Outcome {
         let name = names.Name();
         let units = name.units()?;
-        let is_short = names.Format().read()? == SHORT;
+        let is_short = names.Format().read()? == FLT_FILE_NAME_SHORT;
         let parts = Parts::new(&units, !is_short);
         let base = name.Buffer().read()?;
         for (part, (start, end)) in [
@@ -154,24 +155,32 @@ routines! { pub(super) ROUTINES;
 
 /// Returns whether the file system cannot be asked for the name of a file now: after its cleanup.
 fn is_unsafe(file: File) -> Result<bool, Fault> {
-    Ok(file.Flags().read()? & CLEANED_UP != 0)
+    Ok(file.Flags().read()? & FO_CLEANUP_COMPLETE != 0)
 }
 
 /// Queries the name of a file.
 fn query(file: File, options: u32, is_before_open: bool, from: u64) -> Outcome<Names> {
     let (format, method) = (options & 0xFF, options & 0xFF00);
-    if !matches!(format, NORMALIZED | OPENED | SHORT)
-        || !matches!(method, QUERY_DEFAULT | CACHE_ONLY | FILE_SYSTEM_ONLY | ALLOW_CACHE_LOOKUP)
+    if !matches!(format, FLT_FILE_NAME_NORMALIZED | FLT_FILE_NAME_OPENED | FLT_FILE_NAME_SHORT)
+        || !matches!(
+            method,
+            FLT_FILE_NAME_QUERY_DEFAULT
+                | FLT_FILE_NAME_QUERY_CACHE_ONLY
+                | FLT_FILE_NAME_QUERY_FILESYSTEM_ONLY
+                | FLT_FILE_NAME_QUERY_ALWAYS_ALLOW_CACHE_LOOKUP
+        )
     {
         return fail(NtStatus::InvalidParameter);
     }
     let is_cached = state().cached.contains(&file);
     let is_unsafe = is_unsafe(file)?;
     match method {
-        CACHE_ONLY if !is_cached => return fail(NtStatus::FltNameCacheMiss),
-        ALLOW_CACHE_LOOKUP if is_unsafe && !is_cached => return fail(NtStatus::FltNameCacheMiss),
-        QUERY_DEFAULT if is_unsafe => return fail(NtStatus::FltInvalidNameRequest),
-        FILE_SYSTEM_ONLY if is_unsafe => {
+        FLT_FILE_NAME_QUERY_CACHE_ONLY if !is_cached => return fail(NtStatus::FltNameCacheMiss),
+        FLT_FILE_NAME_QUERY_ALWAYS_ALLOW_CACHE_LOOKUP if is_unsafe && !is_cached => {
+            return fail(NtStatus::FltNameCacheMiss);
+        }
+        FLT_FILE_NAME_QUERY_DEFAULT if is_unsafe => return fail(NtStatus::FltInvalidNameRequest),
+        FLT_FILE_NAME_QUERY_FILESYSTEM_ONLY if is_unsafe => {
             let detail = format_args!("queries the file system for the name of a file after its cleanup");
             verify::find(Rule::RequestMisuse, detail);
             return fail(NtStatus::FltInvalidNameRequest);
@@ -182,14 +191,17 @@ fn query(file: File, options: u32, is_before_open: bool, from: u64) -> Outcome<N
     let path = {
         let volume = &mut lock(&kernel().io).volume;
         let path = path.or_else(|| volume.path_of(file.address())).unwrap_or_else(|| r"\".to_owned());
-        if format == OPENED { path } else { volume.spelled(&path) }
+        if format == FLT_FILE_NAME_OPENED { path } else { volume.spelled(&path) }
     };
-    let name = if format == SHORT {
+    let name = if format == FLT_FILE_NAME_SHORT {
         short(path.rsplit('\\').next().unwrap_or_default())
     } else {
         format!("{}{path}", volume::DEVICE)
     };
-    if matches!(method, QUERY_DEFAULT | ALLOW_CACHE_LOOKUP) && options & DO_NOT_CACHE == 0 && !is_before_open {
+    if matches!(method, FLT_FILE_NAME_QUERY_DEFAULT | FLT_FILE_NAME_QUERY_ALWAYS_ALLOW_CACHE_LOOKUP)
+        && options & FLT_FILE_NAME_DO_NOT_CACHE == 0
+        && !is_before_open
+    {
         state().cached.insert(file);
     }
     new(format, &name, from)

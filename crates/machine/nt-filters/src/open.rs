@@ -7,14 +7,11 @@ use nt_kernel::io::volume;
 use nt_processor::layout::{IO_STATUS_BLOCK, OBJECT_ATTRIBUTES};
 use nt_processor::memory::{GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{Call, FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::file::{FILE_DIRECTORY_FILE, FILE_OPEN, FILE_OPEN_IF};
 
 use super::files::{self, Opened, Opening};
 use super::state::{File, FilterId, InstanceId};
 
-/// `FILE_OPEN`, `FILE_OPEN_IF`, `FILE_DIRECTORY_FILE`.
-const OPEN: u32 = 1;
-const OPEN_IF: u32 = 3;
-const DIRECTORY: u32 = 1;
 /// The root of the volume.
 const ROOT: &str = r"\";
 /// The folder for what the system and its drivers keep on a volume.
@@ -95,13 +92,13 @@ routines! { pub(super) ROUTINES;
         handle: Out<KernelHandle>,
         file: Option<GuestPtr<File>>,
     ) -> Outcome {
-        let opening = opening_dir(ROOT, OPEN, instance);
+        let opening = opening_dir(ROOT, FILE_OPEN, instance);
         give(call, &files::open(&opening)?, handle, file)
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::AccessDenied), keeps_nothing]
     fn FltCreateSystemVolumeInformationFolder(instance: InstanceId) -> Outcome {
-        let opening = opening_dir(SYSTEM_DIR, OPEN_IF, instance);
+        let opening = opening_dir(SYSTEM_DIR, FILE_OPEN_IF, instance);
         let opened = files::open(&opening)?;
         if opened.file.is_null() {
             return fail(opened.status);
@@ -123,7 +120,7 @@ fn opening_dir(path: &str, disposition: u32, instance: InstanceId) -> Opening {
         related: GuestPtr::NULL,
         access: 0,
         disposition,
-        options: DIRECTORY,
+        options: FILE_DIRECTORY_FILE,
         attributes: 0,
         share: 0,
         is_user: false,

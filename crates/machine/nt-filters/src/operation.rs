@@ -4,6 +4,10 @@
 //! An operation is not bound to a thread. If a callback pends it, the thread that resumes it takes it further, as in
 //! Windows.
 
+use super::file_system;
+use super::judge::{self, Next, POST, PRE};
+use super::major;
+use super::state::{Callbacks, Current, Data, FilterId, InstanceId, Passed, Stage, changed, state, with};
 use nt_kernel::sync::worker::submit;
 use nt_kernel::{call_back, kernel, lock};
 use nt_processor::cpu::thread;
@@ -11,18 +15,13 @@ use nt_processor::layout::{FLT_IO_PARAMETER_BLOCK, FLT_OPERATION};
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::{APC, DISPATCH, PASSIVE};
 use nt_verifier::verify::{self, At, Rule};
+use windows_constants::filter_manager::{
+    FLT_POSTOP_FINISHED_PROCESSING, FLT_POSTOP_MORE_PROCESSING_REQUIRED, FLT_PREOP_PENDING,
+    FLT_PREOP_SUCCESS_WITH_CALLBACK, FLTFL_CALLBACK_DATA_DIRTY, FLTFL_CALLBACK_DATA_DRAINING_IO,
+    FLTFL_CALLBACK_DATA_POST_OPERATION, FLTFL_POST_OPERATION_DRAINING,
+};
+use windows_constants::request::{IRP_MJ_READ, IRP_MJ_WRITE};
 
-use super::file_system;
-use super::judge::{self, MORE_PROCESSING, Next, PENDING, POST, PRE, WITH_CALLBACK};
-use super::major;
-use super::state::{Callbacks, Current, Data, FilterId, InstanceId, Passed, Stage, changed, state, with};
-
-/// `FLTFL_CALLBACK_DATA_…`.
-const DRAINING_IO: u32 = 0x4_0000;
-const POST_OPERATION: u32 = 0x8_0000;
-pub(super) const DIRTY: u32 = 0x8000_0000;
-/// `FLTFL_POST_OPERATION_DRAINING`.
-pub(super) const DRAINING: u64 = 1;
 fn block(data: Data) -> GuestPtr<FLT_OPERATION> {
     data.cast()
 }
@@ -72,9 +71,9 @@ fn descend(data: Data) -> Result<(), Fault> {
                 let arguments = [data.address(), block(data).Objects().address(), context.address()];
                 call_back(PRE, PASSIVE, pre, &arguments) as i32
             }
-            None => WITH_CALLBACK,
+            None => FLT_PREOP_SUCCESS_WITH_CALLBACK,
         };
-        let context = if status == PENDING { 0 } else { context.read()? };
+        let context = if status == FLT_PREOP_PENDING { 0 } else { context.read()? };
         match after_pre(data, &current, status, context)? {
             Next::Down { .. } => {}
             Next::Up => return ascend(data),
@@ -110,7 +109,7 @@ fn after_pre(data: Data, current: &Current, status: i32, context: u64) -> Result
                 early
             });
             return match early.flatten() {
-                Some((status, context)) if status != PENDING => after_pre(data, current, status, context),
+                Some((status, context)) if status != FLT_PREOP_PENDING => after_pre(data, current, status, context),
                 _ => Ok(Next::Wait),
             };
         }
@@ -131,7 +130,7 @@ fn after_pre(data: Data, current: &Current, status: i32, context: u64) -> Result
 /// Keeps the changes of the parameters that a callback announced, and undoes others.
 fn keep_or_undo_changes(data: Data, current: &Current) -> Result<(), Fault> {
     let iopb = data.Iopb().read()?;
-    let is_dirty = data.Flags().change(|flags| flags & !DIRTY)? & DIRTY != 0;
+    let is_dirty = data.Flags().change(|flags| flags & !FLTFL_CALLBACK_DATA_DIRTY)? & FLTFL_CALLBACK_DATA_DIRTY != 0;
     let (before, after) = (&current.parameters, &iopb.read()?);
     if is_dirty {
         // The filter manager frees the MDL of a buffer that a minifilter swapped in.
@@ -183,14 +182,14 @@ fn ascend(data: Data) -> Result<(), Fault> {
         with(data, |operation| (operation.current, operation.stage) = (Some(current), Stage::Post));
         data.Iopb().read()?.write(parameters)?;
         prepare(data, instance, filter)?;
-        data.Flags().change(|flags| flags | POST_OPERATION)?;
+        data.Flags().change(|flags| flags | FLTFL_CALLBACK_DATA_POST_OPERATION)?;
         // Reads and writes are completed by the storage stack, whose completion routines run at DISPATCH_LEVEL.
-        let is_transfer = matches!(parameters.MajorFunction, major::READ | major::WRITE);
+        let is_transfer = matches!(parameters.MajorFunction, IRP_MJ_READ | IRP_MJ_WRITE);
         let irql = if is_transfer && !is_synchronized { DISPATCH } else { PASSIVE };
         let arguments = [data.address(), block(data).Objects().address(), context, 0];
         let status = call_back(POST, irql, post, &arguments) as i32;
         judge::post(post.address(), parameters.MajorFunction, status);
-        if status == MORE_PROCESSING {
+        if status == FLT_POSTOP_MORE_PROCESSING_REQUIRED {
             let resumes = with(data, |operation| {
                 let is_early = operation.early.take().is_some();
                 operation.stage = if is_early { Stage::Running } else { Stage::PostPended };
@@ -276,11 +275,11 @@ pub(super) fn call_when_safe(data: Data, callback: GuestPtr<Code>, arguments: [u
         return call_back(POST, thread::irql(), callback, &arguments) as i32;
     }
     submit(data.address(), move || {
-        if call_back(POST, PASSIVE, callback, &arguments) as i32 != MORE_PROCESSING {
+        if call_back(POST, PASSIVE, callback, &arguments) as i32 != FLT_POSTOP_MORE_PROCESSING_REQUIRED {
             resume_post(data).or_stop();
         }
     });
-    MORE_PROCESSING
+    FLT_POSTOP_MORE_PROCESSING_REQUIRED
 }
 
 /// Drains the operations that an instance which goes has passed on: its post-operation callbacks are called early, with
@@ -300,11 +299,13 @@ pub(super) fn drain(instance: InstanceId) -> Result<Vec<(u8, Current)>, Fault> {
         copy.write(block(data).read()?)?;
         copy.Iopb().write(passed.parameters)?;
         copy.Data().Iopb().write(copy.Iopb())?;
-        copy.Data().Flags().change(|flags| flags | DRAINING_IO | POST_OPERATION)?;
+        copy.Data()
+            .Flags()
+            .change(|flags| flags | FLTFL_CALLBACK_DATA_DRAINING_IO | FLTFL_CALLBACK_DATA_POST_OPERATION)?;
         prepare(copy.Data(), passed.instance, passed.filter)?;
-        let arguments = [copy.address(), copy.Objects().address(), passed.context, DRAINING];
+        let arguments = [copy.address(), copy.Objects().address(), passed.context, FLTFL_POST_OPERATION_DRAINING];
         let status = call_back(POST, PASSIVE, passed.post, &arguments) as i32;
-        if status != judge::FINISHED {
+        if status != FLT_POSTOP_FINISHED_PROCESSING {
             let detail = format_args!("returns {status} while its instance is drained: it must finish the processing");
             verify::find_at(Rule::RequestMisuse, Some(POST), At::Code(passed.post.address()), detail);
         }

@@ -1,19 +1,21 @@
 //! Operations that minifilters pend, cancel or change; and work items.
 
 use etw_types::NtStatus;
-use nt_kernel::pool;
 use nt_kernel::sync::event;
 use nt_kernel::sync::waiters::Waitable;
 use nt_kernel::sync::worker::submit;
-use nt_kernel::{call_back, kernel, lock};
+use nt_kernel::{call_back, kernel, lock, pool};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{FLT_RELATED_OBJECTS, FLT_WORKITEM};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, APC, DISPATCH, FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filter_manager::{
+    FLT_POSTOP_FINISHED_PROCESSING, FLT_PREOP_COMPLETE, FLT_PREOP_SUCCESS_NO_CALLBACK, FLT_PREOP_SUCCESS_WITH_CALLBACK,
+    FLTFL_CALLBACK_DATA_DIRTY, FLTFL_POST_OPERATION_DRAINING,
+};
 
-use super::judge::{COMPLETE, FINISHED, NO_CALLBACK, WITH_CALLBACK};
-use super::operation::{self, DIRTY, DRAINING};
+use super::operation;
 use super::request;
 use super::state::{Data, Stage, with};
 
@@ -53,15 +55,15 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), module(FILTER_MANAGER)]
     fn FltCompletePendedPreOperation(data: Data, status: i32, context: GuestPtr<Opaque>) -> Result<(), Fault> {
         let irql = thread::irql();
-        if status != COMPLETE && irql > APC {
+        if status != FLT_PREOP_COMPLETE && irql > APC {
             let detail = format_args!("resumes an operation at IRQL {irql}, allowed up to 1 unless it is complete");
             verify::find(Rule::IrqlTooHigh, detail);
         }
-        let status = if matches!(status, WITH_CALLBACK | NO_CALLBACK | COMPLETE) {
+        let status = if matches!(status, FLT_PREOP_SUCCESS_WITH_CALLBACK | FLT_PREOP_SUCCESS_NO_CALLBACK | FLT_PREOP_COMPLETE) {
             status
         } else {
             verify::find(Rule::BadArgument, format_args!("resumes an operation with the callback status {status}"));
-            NO_CALLBACK
+            FLT_PREOP_SUCCESS_NO_CALLBACK
         };
         operation::resume_pre(data, status, context.address())
     }
@@ -81,10 +83,10 @@ routines! { pub(super) ROUTINES;
         place: Out<i32>,
     ) -> Result<bool, Fault> {
         let is_in_post = with(data, |operation| operation.stage == Stage::Post);
-        if u64::from(flags) & DRAINING != 0 || is_in_post != Some(true) {
+        if u64::from(flags) & FLTFL_POST_OPERATION_DRAINING != 0 || is_in_post != Some(true) {
             let why = if is_in_post == Some(true) { "while its instance is drained" } else { "outside of a post-operation callback" };
             verify::find(Rule::RequestMisuse, format_args!("posts the completion of an operation {why}"));
-            place.set(FINISHED)?;
+            place.set(FLT_POSTOP_FINISHED_PROCESSING)?;
             return Ok(false);
         }
         let arguments = [data.address(), objects.address(), context.address(), flags.into()];
@@ -94,17 +96,17 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY), module(FILTER_MANAGER)]
     fn FltSetCallbackDataDirty(data: Data) -> Result<(), Fault> {
-        data.Flags().change(|flags| flags | DIRTY).map(drop)
+        data.Flags().change(|flags| flags | FLTFL_CALLBACK_DATA_DIRTY).map(drop)
     }
 
     #[irql(ANY), module(FILTER_MANAGER)]
     fn FltClearCallbackDataDirty(data: Data) -> Result<(), Fault> {
-        data.Flags().change(|flags| flags & !DIRTY).map(drop)
+        data.Flags().change(|flags| flags & !FLTFL_CALLBACK_DATA_DIRTY).map(drop)
     }
 
     #[irql(ANY), module(FILTER_MANAGER)]
     fn FltIsCallbackDataDirty(data: Data) -> Result<bool, Fault> {
-        Ok(data.Flags().read()? & DIRTY != 0)
+        Ok(data.Flags().read()? & FLTFL_CALLBACK_DATA_DIRTY != 0)
     }
 
     /// Fails if the operation is canceled already: the caller completes it then.

@@ -7,11 +7,9 @@ use nt_processor::layout::OBJECT_ATTRIBUTES;
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{APC, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::object::OBJ_KERNEL_HANDLE;
 
 use super::state::{Connection, FilterId, Port, PortId, free_object, new_object, state};
-
-/// `OBJ_KERNEL_HANDLE`.
-const KERNEL_HANDLE: u32 = 0x200;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NO_RESOURCES)]
@@ -36,7 +34,7 @@ routines! { pub(super) ROUTINES;
             most: most.cast_unsigned(),
             from: call.from,
         };
-        if attributes.Attributes().read()? & KERNEL_HANDLE == 0 || most <= 0 {
+        if attributes.Attributes().read()? & OBJ_KERNEL_HANDLE == 0 || most <= 0 {
             return fail(NtStatus::InvalidParameter);
         }
         let id = create(port)?;

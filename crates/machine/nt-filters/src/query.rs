@@ -12,27 +12,21 @@ use nt_processor::memory::{Code, Fault, GuestPtr, Opaque, PAGE};
 use nt_verifier::routine::{
     ANY, APC, DISPATCH, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
 };
+use windows_constants::device::{FILE_DEVICE_DISK_FILE_SYSTEM, FILE_DEVICE_IS_MOUNTED, IoPriorityNormal};
+use windows_constants::filter_manager::FLT_FSTYPE_NTFS;
+use windows_constants::security::{ACL_REVISION, SE_DACL_PRESENT, SECURITY_DESCRIPTOR_REVISION};
 
 use super::file_system::SECTOR;
-use super::instance::{DISK_FILE_SYSTEM, NTFS};
 use super::major;
 use super::state::{Data, File, FilterId, InstanceId, VolumeId, state};
 
-/// `FILE_DEVICE_IS_MOUNTED`.
-const MOUNTED: u32 = 0x20;
 /// The name of the volume that does not depend on its device.
 const GUID_NAME: &str = r"\??\Volume{00000000-0000-0000-0000-100000000000}";
-/// `SECURITY_DESCRIPTOR_REVISION`, `SE_DACL_PRESENT`.
-const REVISION: u8 = 1;
-const DACL_PRESENT: u16 = 4;
+/// The tag of security descriptors.
 const TAG: [u8; 4] = *b"FMsd";
 /// S-1-5-32-544 and S-1-5-18.
 const ADMINISTRATORS: &[u8] = &[1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0];
 const SYSTEM: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
-/// `IoPriorityNormal`.
-const NORMAL_PRIORITY: i32 = 2;
-/// `ACL_REVISION`.
-const LIST_REVISION: u8 = 2;
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::BufferTooSmall), keeps_nothing]
@@ -69,8 +63,8 @@ routines! { pub(super) ROUTINES;
             return fail(NtStatus::BufferTooSmall);
         }
         properties.zero()?;
-        properties.DeviceType().write(DISK_FILE_SYSTEM)?;
-        properties.DeviceCharacteristics().write(MOUNTED)?;
+        properties.DeviceType().write(FILE_DEVICE_DISK_FILE_SYSTEM)?;
+        properties.DeviceCharacteristics().write(FILE_DEVICE_IS_MOUNTED)?;
         properties.SectorSize().write(SECTOR)?;
         if (room as usize) < header + strings {
             return fail(NtStatus::BufferOverflow);
@@ -134,7 +128,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC), module(FILTER_MANAGER), fixed]
     fn FltGetFileSystemType(_object: Ignored<GuestPtr<Opaque>>, place: Out<i32>) -> Outcome {
-        place.set(NTFS)?;
+        place.set(FLT_FSTYPE_NTFS)?;
         done(())
     }
 
@@ -222,22 +216,22 @@ routines! { pub(super) ROUTINES;
     /// No thread of this host changes its priority for I/O.
     #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
     fn FltGetIoPriorityHint(_data: Ignored<Data>) -> i32 {
-        NORMAL_PRIORITY
+        IoPriorityNormal
     }
 
     #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
     fn FltGetIoPriorityHintFromCallbackData(_data: Ignored<Data>) -> i32 {
-        NORMAL_PRIORITY
+        IoPriorityNormal
     }
 
     #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
     fn FltGetIoPriorityHintFromFileObject(_file: Ignored<File>) -> i32 {
-        NORMAL_PRIORITY
+        IoPriorityNormal
     }
 
     #[irql(DISPATCH), module(FILTER_MANAGER), fixed]
     fn FltGetIoPriorityHintFromThread(_thread: Ignored<GuestPtr<THREAD>>) -> i32 {
-        NORMAL_PRIORITY
+        IoPriorityNormal
     }
 
     /// The clients of this host wait for their operations.
@@ -297,8 +291,8 @@ routines! { pub(super) ROUTINES;
         let memory = lock(&kernel().pool).allocate(size as u64, TAG, true, call.from);
         let Some(descriptor) = memory.map(GuestPtr::<SECURITY_DESCRIPTOR>::new) else { return fail(NO_RESOURCES) };
         descriptor.zero()?;
-        descriptor.Revision().write(REVISION)?;
-        descriptor.Control().write(DACL_PRESENT)?;
+        descriptor.Revision().write(SECURITY_DESCRIPTOR_REVISION)?;
+        descriptor.Control().write(SE_DACL_PRESENT)?;
         descriptor.after::<u8>().write_all(&list)?;
         descriptor.Dacl().write(descriptor.after())?;
         place.set(descriptor)?;
@@ -347,7 +341,7 @@ fn allowing(accounts: &[&[u8]], access: u32) -> Vec<u8> {
         })
         .collect();
     let (size, count) = ((size_of::<ACL>() + entries.len()) as u16, accounts.len() as u16);
-    let head = [[LIST_REVISION, 0], size.to_le_bytes(), count.to_le_bytes(), [0, 0]].concat();
+    let head = [[ACL_REVISION, 0], size.to_le_bytes(), count.to_le_bytes(), [0, 0]].concat();
     [head, entries].concat()
 }
 

@@ -6,13 +6,12 @@ use nt_processor::cpu::thread;
 use nt_processor::layout::{FLT_CALLBACK_DATA_QUEUE, IO_CSQ_IRP_CONTEXT};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, DISPATCH, FILTER_MANAGER, Outcome, done, fail, routines};
+use windows_constants::device::IO_TYPE_CSQ_IRP_CONTEXT;
 
 use super::state::{Data, InstanceId, with};
 
 /// The flag of a queue that takes no more operations.
 const DISABLED: u32 = 1;
-/// The type of a context, `IO_TYPE_CSQ_IRP_CONTEXT`.
-const CONTEXT: u32 = 1;
 
 type Queue = GuestPtr<FLT_CALLBACK_DATA_QUEUE>;
 
@@ -65,7 +64,7 @@ routines! { pub(super) ROUTINES;
                 return Ok(NtStatus::Cancelled);
             }
             if let Some(context) = context {
-                context.write(IO_CSQ_IRP_CONTEXT { Type: CONTEXT, Padding: 0, Irp: data.address(), Csq: queue.cast() })?;
+                context.write(IO_CSQ_IRP_CONTEXT { Type: IO_TYPE_CSQ_IRP_CONTEXT, Padding: 0, Irp: data.address(), Csq: queue.cast() })?;
             }
             let arguments = [queue.address(), data.address(), insert_context.address()];
             let status = NtStatus::from_int(call(queue.InsertIo(), &arguments)? as u32);

@@ -8,15 +8,17 @@ use nt_processor::memory::{Fault, GuestPtr, OrStop as _};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{APC, Call, FILTER_MANAGER, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filter_manager::{
+    FLT_REGISTRATION_VERSION, FLTFL_FILTER_UNLOAD_MANDATORY, FLTFL_INSTANCE_TEARDOWN_FILTER_UNLOAD,
+    FLTFL_INSTANCE_TEARDOWN_MANDATORY_FILTER_UNLOAD, IRP_MJ_OPERATION_END,
+};
 
-use super::instance::{self, TEARDOWN_MANDATORY, TEARDOWN_UNLOAD};
+use super::instance;
 use super::state::{Callbacks, Filter, FilterId, free_object, new_object, state};
-use super::{contexts, major, name, port};
+use super::{contexts, name, port};
 
-/// The upper byte of `FLT_REGISTRATION_VERSION`.
-const VERSION: u16 = 0x02;
-/// `FLTFL_FILTER_UNLOAD_MANDATORY`.
-const MANDATORY: u64 = 1;
+/// The major version of a registration.
+const VERSION: u16 = FLT_REGISTRATION_VERSION >> 8;
 /// The maximum number of entries of a registration, one for each operation.
 const MOST_OPERATIONS: u64 = 64;
 
@@ -48,7 +50,7 @@ routines! { pub(super) ROUTINES;
             verify::find(Rule::BadArgument, format_args!("{filter:#x} is not a registered filter"));
             return Ok(());
         }
-        unregister(filter, TEARDOWN_UNLOAD)
+        unregister(filter, FLTFL_INSTANCE_TEARDOWN_FILTER_UNLOAD)
     }
 }
 
@@ -96,7 +98,7 @@ fn operations(first: GuestPtr<FLT_OPERATION_REGISTRATION>) -> Result<SortedMap<u
     if !first.is_null() {
         for index in 0..MOST_OPERATIONS {
             let entry = first.at(index).read()?;
-            if entry.MajorFunction == major::END {
+            if entry.MajorFunction == IRP_MJ_OPERATION_END {
                 break;
             }
             operations.insert(entry.MajorFunction, Callbacks { pre: entry.PreOperation, post: entry.PostOperation });
@@ -140,7 +142,7 @@ pub fn unload(driver: GuestPtr<DRIVER_OBJECT>) -> Option<(NtStatus, Option<NtSta
     if status.is_success() {
         return Some((NtStatus::Success, None));
     }
-    call(MANDATORY);
+    call(FLTFL_FILTER_UNLOAD_MANDATORY);
     Some((NtStatus::Success, Some(status)))
 }
 
@@ -153,7 +155,7 @@ pub fn report_leaks(leaving: Leaving) {
     };
     for (filter, from) in left {
         verify::find_at(Rule::ObjectLeak, None, from, format_args!("leaves the filter registered"));
-        unregister(filter, TEARDOWN_MANDATORY).or_stop();
+        unregister(filter, FLTFL_INSTANCE_TEARDOWN_MANDATORY_FILTER_UNLOAD).or_stop();
     }
     port::report_leaks(leaving);
     contexts::report_leaks(leaving);

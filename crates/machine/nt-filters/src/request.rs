@@ -7,15 +7,13 @@ use nt_processor::layout::{FLT_OPERATION, FLT_RELATED_OBJECTS, IO_STATUS_BLOCK};
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::{Outcome, PASSIVE};
 use nt_verifier::verify::{self, At, Rule};
+use windows_constants::filter_manager::{
+    FLTFL_CALLBACK_DATA_GENERATED_IO, FLTFL_CALLBACK_DATA_IRP_OPERATION, FLTFL_CALLBACK_DATA_SYSTEM_BUFFER,
+};
 
 use super::judge::{POST, PRE};
 use super::state::{Data, File, InstanceId, Operation, Stage, state, with};
 use super::{major, operation, queue};
-
-/// `FLTFL_CALLBACK_DATA_…`.
-const IRP_OPERATION: u32 = 0x1;
-const SYSTEM_BUFFER: u32 = 0x8;
-const GENERATED_IO: u32 = 0x1_0000;
 
 /// A new operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,9 +42,9 @@ pub(super) struct Ended {
 pub(super) fn create(request: &Request) -> Outcome<Data> {
     let block: GuestPtr<FLT_OPERATION> = lock(&kernel().pool).try_new_object()?;
     let data = block.Data();
-    let generated = if request.above.is_some() { GENERATED_IO } else { 0 };
-    let buffered = if major::is_buffered(request.major) { SYSTEM_BUFFER } else { 0 };
-    data.Flags().write(IRP_OPERATION | generated | buffered)?;
+    let generated = if request.above.is_some() { FLTFL_CALLBACK_DATA_GENERATED_IO } else { 0 };
+    let buffered = if major::is_buffered(request.major) { FLTFL_CALLBACK_DATA_SYSTEM_BUFFER } else { 0 };
+    data.Flags().write(FLTFL_CALLBACK_DATA_IRP_OPERATION | generated | buffered)?;
     data.Thread().write(thread::object())?;
     data.Iopb().write(block.Iopb())?;
     data.RequestorMode().write(request.is_user.into())?;

@@ -8,6 +8,10 @@ use nt_processor::layout::{
 };
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions, status_of};
+use windows_constants::framework::{
+    WdfChildListRetrieveDeviceNoSuchDevice, WdfChildListRetrieveDeviceNotYetCreated, WdfChildListRetrieveDeviceSuccess,
+    WdfRetrieveMissingChildren, WdfRetrievePendingChildren, WdfRetrievePresentChildren,
+};
 
 use super::attributes::Attributes;
 use super::child_list::{Child, child_at, new_list, with_list};
@@ -15,15 +19,6 @@ use super::device::{self, with_device};
 use super::enumerate::later;
 use super::init::{self, Use};
 use super::{Handle, object, structures};
-
-/// `WDF_RETRIEVE_CHILD_FLAGS`: children that are present, that are missing, and whose devices are not created yet.
-const PRESENT: u32 = 1;
-const MISSING: u32 = 2;
-const PENDING: u32 = 4;
-/// `WDF_CHILD_LIST_RETRIEVE_DEVICE_STATUS`.
-const SUCCESS: u32 = 1;
-const NOT_YET_CREATED: u32 = 2;
-const NO_SUCH_DEVICE: u32 = 3;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE)]
@@ -159,9 +154,9 @@ functions! { pub(super) FUNCTIONS;
             };
             position.write(index + 1)?;
             let kind = match (child.is_present, child.device) {
-                (false, _) => MISSING,
-                (true, Handle::NULL) => PENDING,
-                (true, _) => PRESENT,
+                (false, _) => WdfRetrieveMissingChildren,
+                (true, Handle::NULL) => WdfRetrievePendingChildren,
+                (true, _) => WdfRetrievePresentChildren,
             };
             if flags & kind == 0 {
                 continue;
@@ -180,7 +175,7 @@ functions! { pub(super) FUNCTIONS;
         let compare = info.EvtChildListIdentificationDescriptionCompare().read()?;
         let found = find(list, info.IdentificationDescription().read()?, compare)?;
         let Some((child, config)) = found.and_then(|index| child_at(list, index)) else {
-            info.Status().write(NO_SUCH_DEVICE)?;
+            info.Status().write(WdfChildListRetrieveDeviceNoSuchDevice)?;
             return Ok(Handle::NULL);
         };
         describe(&child, &config, info)?;
@@ -238,7 +233,11 @@ fn describe(
             place.array(size.into()).copy_from(from)?;
         }
     }
-    info.Status().write(if child.device.is_null() { NOT_YET_CREATED } else { SUCCESS })
+    info.Status().write(if child.device.is_null() {
+        WdfChildListRetrieveDeviceNotYetCreated
+    } else {
+        WdfChildListRetrieveDeviceSuccess
+    })
 }
 
 fn set_default_list(

@@ -5,6 +5,7 @@ use nt_kernel::kernel;
 use nt_processor::cpu::thread;
 use nt_verifier::routine::{DISPATCH, Ignored, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::framework::WdfIoQueueDispatchManual;
 
 use super::deliver::{self, End, complete};
 use super::device::with_device;
@@ -36,7 +37,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
     fn WdfRequestRequeue(request: Handle) -> NtStatus {
         let from = with_request(request, |request| request.queue);
-        if from.is_null() || queue::with_queue(from, |queue| queue.kind != queue::MANUAL) {
+        if from.is_null() || queue::with_queue(from, |queue| queue.kind != WdfIoQueueDispatchManual) {
             return NtStatus::InvalidDeviceRequest;
         }
         pass_on(request, from, End::Front)

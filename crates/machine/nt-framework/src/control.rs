@@ -13,7 +13,7 @@ functions! { pub(super) FUNCTIONS;
     fn WdfControlFinishInitializing(device: Handle) {
         if !with_device(device, |device| device.init.control) {
             // As in Microsoft's kmdf/src/core/fxcontroldeviceapi.cpp, this has no effect.
-            let what = format_args!("the device is no control device: create it from WdfControlDeviceInitAllocate");
+            let what = format_args!("the device is not a control device: create it from WdfControlDeviceInitAllocate");
             return verify::find(Rule::FrameworkMisuse.named(Kmdf::ControlDeviceInitAllocate), what);
         }
         with_device(device, |device| device.in_d0 = true);

@@ -1,15 +1,15 @@
 //! The creation of devices.
 
 use etw_types::NtStatus;
-use nt_kernel::io::build::{BUFFERED_IO, DIRECT_IO};
 use nt_kernel::io::device as wdm;
 use nt_kernel::kernel;
 use nt_processor::layout::WDF_OBJECT_ATTRIBUTES;
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::device::{DO_BUFFERED_IO, DO_DIRECT_IO, FILE_DEVICE_SECURE_OPEN};
 
-use super::device::{self, Device, Phase, SECURE_OPEN, with_device};
+use super::device::{self, Device, Phase, with_device};
 use super::init::{self, IO_CLEANUP, Init, Use};
 use super::kind::Farewell;
 use super::object::{self, created};
@@ -67,8 +67,8 @@ fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_
     }
     let driver = nt_kernel::lock(&kernel().io).driver;
     let wdm = wdm::new_device(driver, 0)?;
-    wdm.Flags().write(if init.direct { DIRECT_IO } else { BUFFERED_IO })?;
-    wdm.Characteristics().write(init.characteristics | SECURE_OPEN)?;
+    wdm.Flags().write(if init.direct { DO_DIRECT_IO } else { DO_BUFFERED_IO })?;
+    wdm.Characteristics().write(init.characteristics | FILE_DEVICE_SECURE_OPEN)?;
     if !init.preprocess.is_empty() {
         // One more stack location, in which the preprocess callback can set a completion routine.
         wdm.StackSize().change(|size| size + 1)?;

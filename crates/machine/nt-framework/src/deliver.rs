@@ -14,10 +14,11 @@ use nt_processor::layout::IRP;
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::PASSIVE;
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::framework::WdfIoQueueDispatchManual;
 
 use super::buffers::free_list;
 use super::device::with_device;
-use super::queue::{self, MANUAL, is_powered, with_queue};
+use super::queue::{self, is_powered, with_queue};
 use super::request::{self, Request, update, with_request};
 use super::state::{Ended, Past, with};
 use super::{Handle, idle, life, object, sync};
@@ -71,7 +72,10 @@ pub(super) fn notify_ready(handle: Handle) {
         return;
     }
     let ready = with_queue(handle, |queue| {
-        let wanted = queue.kind == MANUAL && !queue.ready.0.is_null() && !queue.waiting.is_empty() && !queue.stopped;
+        let wanted = queue.kind == WdfIoQueueDispatchManual
+            && !queue.ready.0.is_null()
+            && !queue.waiting.is_empty()
+            && !queue.stopped;
         wanted.then_some(queue.ready)
     });
     if let Some((callback, context)) = ready {
@@ -110,7 +114,7 @@ pub(super) fn returned(queue: Handle) {
 /// Presents requests while the queue allows it. If a callback of this loop calls this again on the same thread, nothing
 /// happens: the loop that runs the callback continues afterwards.
 pub(super) fn dispatch(handle: Handle) {
-    if with_queue(handle, |queue| queue.kind == MANUAL) {
+    if with_queue(handle, |queue| queue.kind == WdfIoQueueDispatchManual) {
         return;
     }
     let me = thread::number();

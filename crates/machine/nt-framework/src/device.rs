@@ -7,6 +7,8 @@ use nt_kernel::io::{device as wdm, names};
 use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use nt_verifier::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
+use windows_constants::device::FILE_DEVICE_SECURE_OPEN;
+use windows_constants::power::PowerActionNone;
 
 use super::init::Init;
 use super::kind::Kind;
@@ -14,11 +16,6 @@ use super::object::{self, lookup, needs_pnp};
 use super::state::with;
 use super::states::{PnpState, PolicyState, PowerState};
 use super::{Handle, misc, structures};
-
-/// `FILE_DEVICE_SECURE_OPEN`, which every device of the framework has.
-pub(super) const SECURE_OPEN: u32 = 0x100;
-/// `PowerActionNone`.
-const NO_POWER_ACTION: i32 = 0;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -75,7 +72,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fixed]
     fn WdfDeviceGetSystemPowerAction(device: Handle) -> i32 {
         check(device);
-        NO_POWER_ACTION
+        PowerActionNone
     }
 
     #[irql(DISPATCH), fixed]
@@ -93,7 +90,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfDeviceSetCharacteristics(device: Handle, characteristics: u32) -> Result<(), Fault> {
-        with_device(device, |device| device.wdm).Characteristics().write(characteristics | SECURE_OPEN)
+        with_device(device, |device| device.wdm).Characteristics().write(characteristics | FILE_DEVICE_SECURE_OPEN)
     }
 
     #[irql(DISPATCH)]

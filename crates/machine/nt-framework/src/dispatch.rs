@@ -1,14 +1,17 @@
 //! The framework's dispatch routine: what it does with the IRPs that drivers send to framework devices.
 
 use etw_types::NtStatus;
+use nt_kernel::io::bus;
 use nt_kernel::io::device::FRAMEWORK_DISPATCH;
-use nt_kernel::io::major::{CLEANUP, CLOSE, CREATE, PNP, POWER};
-use nt_kernel::io::{bus, manager};
 use nt_kernel::{RequestKind, call_back};
 use nt_processor::layout::{DEVICE_OBJECT, IRP};
 use nt_processor::memory::{GuestPtr, OrStop as _};
 use nt_verifier::routine::{Outcome, PASSIVE};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::request::{
+    IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE, IRP_MJ_PNP, IRP_MJ_POWER, IRP_MN_QUERY_DEVICE_RELATIONS,
+    IRP_MN_QUERY_INTERFACE,
+};
 
 use super::device::{self, with_device};
 use super::preprocess::{serve, wanted};
@@ -31,11 +34,11 @@ pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Ou
     } else {
         let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
         Then::Run(Box::new(move || match (major, minor) {
-            (PNP, manager::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
-            (PNP, manager::QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
+            (IRP_MJ_PNP, IRP_MN_QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
+            (IRP_MJ_PNP, IRP_MN_QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
             // The device below completes other Plug and Play requests. It does not know them, either.
-            (PNP, _) => untouched,
-            (CREATE | CLOSE | CLEANUP | POWER, _) => NtStatus::Success,
+            (IRP_MJ_PNP, _) => untouched,
+            (IRP_MJ_CREATE | IRP_MJ_CLOSE | IRP_MJ_CLEANUP | IRP_MJ_POWER, _) => NtStatus::Success,
             _ => NtStatus::InvalidDeviceRequest,
         }))
     };

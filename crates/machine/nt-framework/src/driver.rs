@@ -10,6 +10,9 @@ use nt_processor::layout::{
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::framework::{
+    WdfDriverInitCompanion, WdfDriverInitNoDispatchOverride, WdfDriverInitNonPnpDriver,
+};
 
 use super::kind::Kind;
 use super::object::{self, create, created_if_wanted};
@@ -87,11 +90,6 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
-/// `WDF_DRIVER_INIT_FLAGS`.
-const NON_PNP: u32 = 1;
-const NO_DISPATCH_OVERRIDE: u32 = 2;
-const COMPANION: u32 = 4;
-
 /// The data of the driver object.
 #[derive(Clone, Copy, Debug)]
 struct Driver {
@@ -134,26 +132,27 @@ fn create_driver(
         return fail(NtStatus::InvalidParameter);
     }
     let flags = config.DriverInitFlags().read()?;
-    if flags & !(NON_PNP | NO_DISPATCH_OVERRIDE | COMPANION) != 0 {
+    if flags & !(WdfDriverInitNonPnpDriver | WdfDriverInitNoDispatchOverride | WdfDriverInitCompanion) != 0 {
         return fail(NtStatus::InvalidParameter);
     }
     let path = path.units()?;
     let registry_path: GuestPtr<u16> = nt_kernel::lock(&kernel().pool).new_objects(path.len() as u64 + 1);
     registry_path.write_all(&path)?;
     let config = config.read()?;
-    let dispatches = flags & NO_DISPATCH_OVERRIDE == 0;
+    let dispatches = flags & WdfDriverInitNoDispatchOverride == 0;
     // Without the framework's dispatch routines, the callbacks in the configuration have no effect.
     let (device_add, unload) =
         if dispatches { (config.EvtDriverDeviceAdd, config.EvtDriverUnload) } else { (GuestPtr::NULL, GuestPtr::NULL) };
     let data = Driver { object: driver, registry_path, device_add, unload, dispatches };
     let handle = create(call, attributes, Some(Handle::NULL), data)?;
-    let displaces = flags & (NON_PNP | NO_DISPATCH_OVERRIDE) == 0 || !config.EvtDriverUnload.is_null();
+    let displaces =
+        flags & (WdfDriverInitNonPnpDriver | WdfDriverInitNoDispatchOverride) == 0 || !config.EvtDriverUnload.is_null();
     with(|framework| {
         framework.driver_created(handle, displaces);
         framework.is_pnp = !config.EvtDriverDeviceAdd.is_null();
     });
     if dispatches {
-        take_over(driver, flags & NON_PNP == 0, !unload.is_null())?;
+        take_over(driver, flags & WdfDriverInitNonPnpDriver == 0, !unload.is_null())?;
     }
     Ok(handle)
 }

@@ -1,7 +1,6 @@
 //! File objects: a client opens a device, sends requests, and closes the device.
 
 use etw_types::NtStatus;
-use nt_kernel::io::major::{CLEANUP, CLOSE, CREATE};
 use nt_kernel::io::open;
 use nt_kernel::io::text::new_string;
 use nt_kernel::sync::worker::submit;
@@ -10,6 +9,7 @@ use nt_processor::layout::UNICODE_STRING;
 use nt_processor::memory::{Code, GuestPtr, OrStop as _};
 use nt_verifier::routine::{DISPATCH, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{Kmdf, Rule};
+use windows_constants::request::{IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE};
 
 use super::attributes::Attributes;
 use super::device::{Device, with_device};
@@ -108,7 +108,7 @@ fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
         None => (Attributes::default(), GuestPtr::NULL),
     };
     let file = object::create_with(0, &attributes, Some(device), File { device, name })?;
-    let status = preprocess::through(device, (CREATE, 0), file, move || match events {
+    let status = preprocess::through(device, (IRP_MJ_CREATE, 0), file, move || match events {
         Some(events) => create(device, file, events.create).unwrap_or(NtStatus::InsufficientResources),
         None => NtStatus::Success,
     })?;
@@ -149,7 +149,7 @@ pub fn close(device: Handle, file: Handle) {
     if !object::exists(device) || !object::exists(file) {
         return;
     }
-    let status = preprocess::through(device, (CLEANUP, 0), file, move || {
+    let status = preprocess::through(device, (IRP_MJ_CLEANUP, 0), file, move || {
         notify(device, file, "EvtFileCleanup", |events| events.cleanup);
         // As in `FxPkgGeneral::OnCleanup` (`shared/irphandlers/general/fxpkggeneral.cpp`). The driver ends the requests
         // that it has.
@@ -181,7 +181,7 @@ fn begin_close(device: Handle) -> bool {
 fn continue_close(device: Handle, file: Handle) {
     let request = request::through_file(file);
     if request.is_none() {
-        let status = preprocess::through(device, (CLOSE, 0), file, move || {
+        let status = preprocess::through(device, (IRP_MJ_CLOSE, 0), file, move || {
             notify(device, file, "EvtFileClose", |events| events.close);
             NtStatus::Success
         });

@@ -1,15 +1,18 @@
 //! Filter drivers: requests that a filter does not handle go to the device below, and its buffers are those of that device.
 
 use etw_types::NtStatus;
-use nt_kernel::io::build::{BUFFERED_IO, DIRECT_IO};
 use nt_processor::memory::{Fault, OrStop as _};
 use nt_verifier::routine::Outcome;
+use windows_constants::device::{DO_BUFFERED_IO, DO_DIRECT_IO};
+use windows_constants::framework::{
+    WDF_REQUEST_SEND_OPTION_IGNORE_TARGET_STATE, WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET,
+};
 
 use super::Handle;
 use super::deliver::complete;
 use super::device::with_device;
 use super::request::{Options, with_request};
-use super::send::{IGNORE_TARGET_STATE, SEND_AND_FORGET, send};
+use super::send::send;
 use super::target_state::default_target;
 
 /// Gives a filter the I/O type of the device below, whatever its driver has set; other devices keep theirs. As
@@ -17,9 +20,9 @@ use super::target_state::default_target;
 pub(super) fn inherit_io_type(device: Handle) -> Result<(), Fault> {
     let (wdm, below, is_filter) = with_device(device, |device| (device.wdm, device.init.physical, device.init.filter));
     let Some(below) = below.non_null().filter(|_| is_filter) else { return Ok(()) };
-    let inherited = below.Flags().read()? & (BUFFERED_IO | DIRECT_IO);
-    wdm.Flags().change(|flags| flags & !(BUFFERED_IO | DIRECT_IO) | inherited)?;
-    with_device(device, |device| device.init.direct = inherited & BUFFERED_IO == 0);
+    let inherited = below.Flags().read()? & (DO_BUFFERED_IO | DO_DIRECT_IO);
+    wdm.Flags().change(|flags| flags & !(DO_BUFFERED_IO | DO_DIRECT_IO) | inherited)?;
+    with_device(device, |device| device.init.direct = inherited & DO_BUFFERED_IO == 0);
     Ok(())
 }
 
@@ -35,6 +38,9 @@ pub(super) fn forward(device: Handle, request: Handle) {
 }
 
 fn send_down(device: Handle, request: Handle) -> Outcome<bool> {
-    let options = Options { flags: SEND_AND_FORGET | IGNORE_TARGET_STATE, deadline: None };
+    let options = Options {
+        flags: WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET | WDF_REQUEST_SEND_OPTION_IGNORE_TARGET_STATE,
+        deadline: None,
+    };
     Ok(send(request, default_target(0, device)?, options)?)
 }

@@ -9,12 +9,13 @@ use nt_processor::layout::{
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::framework::WDF_REQUEST_SEND_OPTION_SYNCHRONOUS;
 
 use super::attributes::Attributes;
 use super::memory::part_of;
 use super::object::{self, create, created};
 use super::request::{Format, Options, Request, with_request};
-use super::send::{SYNCHRONOUS, check_send, send};
+use super::send::{check_send, send};
 use super::target::with_target;
 use super::{Handle, life, structures};
 
@@ -267,7 +268,7 @@ fn synchronously(
     };
     format(request, parts);
     check_send(request);
-    send(request, target, Options { flags: options.flags | SYNCHRONOUS, ..options })?;
+    send(request, target, Options { flags: options.flags | WDF_REQUEST_SEND_OPTION_SYNCHRONOUS, ..options })?;
     let (status, information) = with_request(request, |request| request.result);
     if given.is_null() {
         life::delete(request);

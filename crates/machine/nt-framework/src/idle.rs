@@ -14,6 +14,10 @@ use nt_processor::layout::WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS;
 use nt_processor::memory::{GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, Ignored, Outcome, done, fail, functions};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::framework::{
+    IdleCannotWakeFromS0, IdleUsbSelectiveSuspend, SystemManagedIdleTimeoutWithHint, WdfFalse, WdfTrue, WdfUseDefault,
+};
+use windows_constants::power::{PowerDeviceD1, PowerDeviceD3, PowerDeviceMaximum};
 
 use super::Handle;
 use super::device::{Device, IdleSettings, with_device};
@@ -27,22 +31,9 @@ use super::structures;
 const MILLISECOND: u64 = 10_000;
 /// `FxPowerPolicyDefaultTimeout`, in milliseconds.
 const DEFAULT_TIMEOUT: u32 = 5000;
-/// `WDF_POWER_POLICY_S0_IDLE_CAPABILITIES`.
-const CANNOT_WAKE: u32 = 1;
-const USB_SELECTIVE_SUSPEND: u32 = 3;
-/// `PowerDeviceD1`, `PowerDeviceD3`, `PowerDeviceMaximum`; `WDF_POWER_DEVICE_STATE` has the same numbers.
-const D1: u32 = 2;
-const D3: u32 = 4;
-const DEEPEST: u32 = 5;
-/// `WDF_TRI_STATE`.
-const FALSE: u32 = 0;
-const TRUE: u32 = 1;
-const USE_DEFAULT: u32 = 2;
 /// The sizes of the settings that have `PowerUpIdleDeviceOnSystemWake` and `IdleTimeoutType`.
 const WITH_POWER_UP: u32 = 28;
 const WITH_TYPE: u32 = 36;
-/// `SystemManagedIdleTimeoutWithHint`, the last value of `WDF_POWER_POLICY_IDLE_TIMEOUT_TYPE`.
-const LAST_TYPE: u32 = 2;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceState)]
@@ -97,31 +88,32 @@ functions! { pub(super) FUNCTIONS;
 fn read(settings: GuestPtr<WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS>, size: u32) -> Outcome<Option<IdleSettings>> {
     let (caps, state) = (settings.IdleCaps().read()?, settings.DxState().read()?);
     let enabled = settings.Enabled().read()?;
-    let powers_up = if size < WITH_POWER_UP { USE_DEFAULT } else { settings.PowerUpIdleDeviceOnSystemWake().read()? };
+    let powers_up =
+        if size < WITH_POWER_UP { WdfUseDefault } else { settings.PowerUpIdleDeviceOnSystemWake().read()? };
     let kind = if size < WITH_TYPE { 0 } else { settings.IdleTimeoutType().read()? };
-    let is_valid = (D1..=DEEPEST).contains(&state)
-        && (CANNOT_WAKE..=USB_SELECTIVE_SUSPEND).contains(&caps)
+    let is_valid = (PowerDeviceD1..=PowerDeviceMaximum).contains(&state)
+        && (IdleCannotWakeFromS0..=IdleUsbSelectiveSuspend).contains(&caps)
         && matches!(settings.UserControlOfIdleSettings().read()?, 1 | 2)
-        && enabled <= USE_DEFAULT
-        && powers_up <= USE_DEFAULT
-        && (caps == CANNOT_WAKE || powers_up == USE_DEFAULT)
-        && kind <= LAST_TYPE;
+        && enabled <= WdfUseDefault
+        && powers_up <= WdfUseDefault
+        && (caps == IdleCannotWakeFromS0 || powers_up == WdfUseDefault)
+        && kind <= SystemManagedIdleTimeoutWithHint;
     if !is_valid {
         return fail(NtStatus::InvalidParameter);
     }
     // The bus says that its devices can wake themselves from D3. USB allows that only from D2.
-    if caps == USB_SELECTIVE_SUSPEND && state >= D3 {
+    if caps == IdleUsbSelectiveSuspend && state >= PowerDeviceD3 {
         return fail(NtStatus::PowerStateInvalid);
     }
     let timeout = match settings.IdleTimeout().read()? {
         0 => DEFAULT_TIMEOUT,
         timeout => timeout,
     };
-    Ok((enabled != FALSE).then_some(IdleSettings {
+    Ok((enabled != WdfFalse).then_some(IdleSettings {
         timeout: u64::from(timeout) * MILLISECOND,
-        state: state.min(D3),
-        can_wake: caps != CANNOT_WAKE,
-        powers_up: powers_up == TRUE,
+        state: state.min(PowerDeviceD3),
+        can_wake: caps != IdleCannotWakeFromS0,
+        powers_up: powers_up == WdfTrue,
     }))
 }
 

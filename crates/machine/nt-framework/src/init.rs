@@ -8,6 +8,7 @@ use nt_processor::layout::{
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, functions};
 use nt_verifier::verify::{self, Breach, Kmdf, Rule};
+use windows_constants::framework::WdfDeviceIoDirect;
 
 use super::attributes::Attributes;
 use super::kind::Kind;
@@ -31,8 +32,6 @@ pub(super) const SURPRISE_REMOVAL: usize = 11;
 pub(super) const QUERY_REMOVE: usize = 12;
 pub(super) const QUERY_STOP: usize = 13;
 const CALLBACKS: usize = 16;
-/// `WdfDeviceIoDirect`.
-const DIRECT: i32 = 3;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
@@ -50,13 +49,13 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfDeviceInitSetIoType(init: Handle, kind: i32) {
-        with_init(init, |init| init.direct = kind == DIRECT);
+        with_init(init, |init| init.direct = kind == WdfDeviceIoDirect);
     }
 
     #[irql(DISPATCH)]
     fn WdfDeviceInitSetIoTypeEx(init: Handle, config: GuestPtr<WDF_IO_TYPE_CONFIG>) -> Result<(), Fault> {
         let kind = config.ReadWriteIoType().read()?;
-        with_init(init, |init| init.direct = kind.cast_signed() == DIRECT);
+        with_init(init, |init| init.direct = kind.cast_signed() == WdfDeviceIoDirect);
         Ok(())
     }
 

@@ -26,6 +26,7 @@
     reason = "the interface is for the crates of this folder, and the errors are faults and statuses"
 )]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
+#![expect(non_upper_case_globals, reason = "patterns with constants that have the names of Microsoft's headers")]
 
 mod add;
 mod attributes;

@@ -6,7 +6,6 @@
 //! and, for class extensions, of the public symbols of WDFLDR.SYS.
 
 use etw_types::NtStatus;
-use nt_kernel::registry::keys::DWORD;
 use nt_kernel::{call_back, kernel, lock};
 use nt_processor::image;
 use nt_processor::layout::{
@@ -16,6 +15,7 @@ use nt_processor::layout::{
 use nt_processor::memory::{Code, GuestPtr, Opaque, Region};
 use nt_processor::memory::{Fault, OrStop as _};
 use nt_verifier::routine::{Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::registry::REG_DWORD;
 use windows_releases::{Client, Kmdf};
 
 use super::state::with;
@@ -92,7 +92,7 @@ routines! { pub(super) ROUTINES;
             registry.key(DIAGNOSTICS, false).and_then(|key| registry.value(key, &name))
         };
         match found.as_ref().map(|(kind, data)| (*kind, data.first_chunk::<4>())) {
-            Some((DWORD, Some(bytes))) => Ok(value.set(u32::from_le_bytes(*bytes))?),
+            Some((REG_DWORD, Some(bytes))) => Ok(value.set(u32::from_le_bytes(*bytes))?),
             Some(_) => fail(NtStatus::ObjectTypeMismatch),
             None => fail(NtStatus::ObjectNameNotFound),
         }

@@ -1,12 +1,12 @@
 //! Plug and Play and power management: starts and removes devices, puts them to sleep and wakes them up.
 
 use etw_types::NtStatus;
-use nt_kernel::io::major::{PNP, POWER};
 use nt_kernel::io::stack;
 use nt_kernel::sync::worker::submit;
 use nt_processor::memory::{Fault, OrStop as _};
 use nt_verifier::routine::{Outcome, fail};
 use nt_verifier::verify::{GapKind, gap};
+use windows_constants::request::{IRP_MJ_PNP, IRP_MJ_POWER, IRP_MN_QUERY_PNP_DEVICE_STATE};
 
 use super::device::{self, Phase, with_device};
 use super::state::close_clients;
@@ -14,16 +14,13 @@ use super::states::PnpState;
 use super::turn::Turn;
 use super::{Handle, child_list, file, life, object, power, preprocess};
 
-/// `IRP_MN_QUERY_PNP_DEVICE_STATE`.
-const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
-
 /// Starts a device (`IRP_MN_START_DEVICE`), and its children with `children` if that succeeds. A device that fails to start is
 /// removed, by surprise if it was stopped only to get other resources.
 pub(super) fn start(device: Handle, children: fn(Handle)) -> Outcome {
     let Some(_turn) = Turn::take(device, Phase::Start) else { return fail(NtStatus::NoSuchDevice) };
     let is_restart = with_device(device, |device| device.pnp_state == PnpState::STOPPED);
     let start = move || status_of(power::start(device, children));
-    let started = preprocess::through(device, (PNP, 0), Handle::NULL, start)?;
+    let started = preprocess::through(device, (IRP_MJ_PNP, 0), Handle::NULL, start)?;
     if let Err(status) = started.ok() {
         not_started(device, status);
         if is_restart {
@@ -35,7 +32,7 @@ pub(super) fn start(device: Handle, children: fn(Handle)) -> Outcome {
     }
     // Windows asks each device that has started. A device that has already failed is asked by the thread that removes it.
     if !with_device(device, |device| device.is_failing) {
-        preprocess::through(device, (PNP, QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success)?;
+        preprocess::through(device, (IRP_MJ_PNP, IRP_MN_QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success)?;
     }
     Ok(())
 }
@@ -48,7 +45,8 @@ pub(super) fn remove_failed(device: Handle) {
         if with_device(device, |device| device.is_asleep) {
             return;
         }
-        preprocess::through(device, (PNP, QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success).or_stop();
+        preprocess::through(device, (IRP_MJ_PNP, IRP_MN_QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success)
+            .or_stop();
         drop(turn);
         remove_by_surprise(device);
     });
@@ -92,7 +90,7 @@ pub fn remove_device(device: Handle, surprise: bool) -> Outcome {
     if surprise {
         for device in tree.iter().copied().filter(|device| device::lives(*device, |_| true)) {
             // IRP_MN_SURPRISE_REMOVAL.
-            preprocess::through(device, (PNP, 0x17), Handle::NULL, move || {
+            preprocess::through(device, (IRP_MJ_PNP, 0x17), Handle::NULL, move || {
                 power::surprise_remove(device);
                 NtStatus::Success
             })?;
@@ -115,13 +113,13 @@ fn query_remove(devices: &[Handle]) -> Outcome {
     for (index, device) in devices.iter().copied().enumerate() {
         // IRP_MN_QUERY_REMOVE_DEVICE.
         let requested =
-            preprocess::through(device, (PNP, 1), Handle::NULL, move || status_of(power::query_remove(device)))?;
+            preprocess::through(device, (IRP_MJ_PNP, 1), Handle::NULL, move || status_of(power::query_remove(device)))?;
         if let Err(refused) = requested.ok() {
             remove_if_failed(device);
             for requested in devices.iter().take(index + 1) {
                 // IRP_MN_CANCEL_REMOVE_DEVICE.
                 let requested = *requested;
-                preprocess::through(requested, (PNP, 3), Handle::NULL, move || {
+                preprocess::through(requested, (IRP_MJ_PNP, 3), Handle::NULL, move || {
                     power::cancel(requested);
                     NtStatus::Success
                 })?;
@@ -145,7 +143,7 @@ fn remove_tree(device: Handle, surprise: bool, goes: bool) -> Outcome {
 /// Sends `IRP_MN_REMOVE_DEVICE` to a device. As in `FxPkgPnp::PnpEventRemoved` (`shared/irphandlers/pnp/pnpstatemachine.cpp`), its
 /// children go after its last request, and before itself. A child that its bus still reports does not go, but waits for that.
 fn remove_irp(device: Handle, children: Vec<Handle>, goes: bool) -> Outcome {
-    preprocess::through(device, (PNP, 2), Handle::NULL, move || {
+    preprocess::through(device, (IRP_MJ_PNP, 2), Handle::NULL, move || {
         power::end(device);
         children.into_iter().filter(|child| device::lives(*child, |_| true)).for_each(delete);
         if goes {
@@ -180,18 +178,19 @@ pub(super) fn stop(device: Handle) -> Outcome {
     }
     let Some(_turn) = Turn::take(device, Phase::Stop) else { return fail(NtStatus::NoSuchDevice) };
     // IRP_MN_QUERY_STOP_DEVICE.
-    let requested = preprocess::through(device, (PNP, 5), Handle::NULL, move || status_of(power::query_stop(device)))?;
+    let requested =
+        preprocess::through(device, (IRP_MJ_PNP, 5), Handle::NULL, move || status_of(power::query_stop(device)))?;
     if let Err(refused) = requested.ok() {
         remove_if_failed(device);
         // IRP_MN_CANCEL_STOP_DEVICE.
-        preprocess::through(device, (PNP, 6), Handle::NULL, move || {
+        preprocess::through(device, (IRP_MJ_PNP, 6), Handle::NULL, move || {
             power::cancel(device);
             NtStatus::Success
         })?;
         return fail(refused);
     }
     // IRP_MN_STOP_DEVICE.
-    preprocess::through(device, (PNP, 4), Handle::NULL, move || {
+    preprocess::through(device, (IRP_MJ_PNP, 4), Handle::NULL, move || {
         power::stop(device);
         NtStatus::Success
     })?;
@@ -228,7 +227,7 @@ pub(super) fn adjust(device: Handle) {
 
 /// Sends `IRP_MN_SET_POWER`, and then removes a device that has failed. The framework completes the IRP with success.
 fn change_power(device: Handle, set: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
-    preprocess::through(device, (POWER, 2), Handle::NULL, move || {
+    preprocess::through(device, (IRP_MJ_POWER, 2), Handle::NULL, move || {
         set();
         NtStatus::Success
     })?;

@@ -6,6 +6,7 @@ use nt_processor::layout::{WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS, WDF_POLICY_CAL
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{DISPATCH, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Breach, Kmdf, Rule};
+use windows_constants::framework::WdfFalse;
 
 use super::Handle;
 use super::device::{Wake, with_device};
@@ -13,9 +14,6 @@ use super::init::{Init, with_init};
 use super::object::needs_pnp;
 use super::state::Origin;
 use super::structures;
-
-/// `WdfFalse`.
-const WDF_FALSE: u32 = 0;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceState)]
@@ -25,7 +23,7 @@ functions! { pub(super) FUNCTIONS;
     ) -> Outcome {
         needs_owner(device)?;
         structures::WAKE_SETTINGS.check(settings)?;
-        let is_enabled = settings.Enabled().read()? != WDF_FALSE;
+        let is_enabled = settings.Enabled().read()? != WdfFalse;
         with_device(device, |device| device.can_wake = is_enabled);
         done(())
     }

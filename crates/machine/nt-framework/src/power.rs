@@ -4,13 +4,14 @@ use etw_types::NtStatus;
 use nt_kernel::io::resources;
 use nt_kernel::kernel;
 use nt_processor::memory::OrStop as _;
+use windows_constants::framework::{WdfPowerDeviceD3, WdfPowerDeviceD3Final};
 
 use super::device::{Device, SelfManagedIo, with_device};
 use super::init::{
     IO_CLEANUP, IO_FLUSH, PREPARE_HARDWARE, QUERY_REMOVE, QUERY_STOP, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
 use super::states::{PnpState, PolicyState, PowerState};
-use super::transition::{D3, D3_FINAL, Down, Up, enter, event, run_callback, set_pnp, set_policy, set_power, suspend};
+use super::transition::{Down, Up, enter, event, run_callback, set_pnp, set_policy, set_power, suspend};
 use super::{Handle, filter, idle, interrupt, queue_state, requirements};
 
 /// Starts a device: hardware, power, queues, self-managed I/O. Then `children` starts its children.
@@ -38,7 +39,7 @@ pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus
     // status of the callback that failed to power up the device is not the status of the start.
     let result = prepared.and_then(|()| {
         set_pnp(device, power_up);
-        with_device(device, |device| device.left_for = D3_FINAL);
+        with_device(device, |device| device.left_for = WdfPowerDeviceD3Final);
         enter(device, &Up::START).map_err(|_| NtStatus::DevicePowerFailure)
     });
     if result.is_err() {
@@ -90,7 +91,7 @@ pub(super) fn sleep(device: Handle) -> Result<(), NtStatus> {
     let down = if can_wake { &Down::SLEEP_ARMED } else { &Down::SLEEP };
     let up = if armed { &Up::BEFORE_SLEEP_ARMED } else { &Up::BEFORE_SLEEP };
     let ready = if in_d0 { Ok(()) } else { enter(device, up) };
-    ready.and_then(|()| suspend(device, down, D3)).inspect_err(|_| fail(device))
+    ready.and_then(|()| suspend(device, down, WdfPowerDeviceD3)).inspect_err(|_| fail(device))
 }
 
 /// Wakes a device up, because the system works again. A device that may sleep while it is idle stays asleep until it is in use,
@@ -237,7 +238,7 @@ pub(super) fn stop(device: Handle) {
 fn power_down(device: Handle) {
     if with_device(device, |device| device.in_d0) {
         // The device goes anyway.
-        let _ = suspend(device, &Down::STOP, D3_FINAL);
+        let _ = suspend(device, &Down::STOP, WdfPowerDeviceD3Final);
     }
     stopped(device);
 }

@@ -11,14 +11,13 @@ use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice};
 use nt_verifier::routine::{DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::request::{IRP_MJ_MAXIMUM_FUNCTION, SL_PENDING_RETURNED};
 
 use super::device::with_device;
 use super::request::{Request, create, with_request};
 use super::state::{Then, with};
 use super::{Handle, deliver, driver, init};
 
-/// The highest major function.
-const LAST_MAJOR: u8 = 0x1B;
 /// The major functions that clients send: create, close, read, write, both control requests, cleanup.
 const CLIENTS: [u8; 7] = [0, 2, 3, 4, 0x0E, 0x0F, 0x12];
 /// The name of the driver's callback.
@@ -35,7 +34,7 @@ functions! { pub(super) FUNCTIONS;
         count: u32,
     ) -> Outcome {
         let minors = minors.map_or(Ok(Vec::new()), |list| list.array(count.into()).read())?;
-        if major > LAST_MAJOR {
+        if major > IRP_MJ_MAXIMUM_FUNCTION {
             return fail(NtStatus::InvalidParameter);
         }
         init::with_init(init, |init| init.preprocess.push(init::Wanted { major, minors, callback }));
@@ -195,7 +194,7 @@ pub(super) fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<N
 /// Creates the framework request for an IRP, which is then pending.
 pub(super) fn receive(device: Handle, file: Handle, irp: GuestPtr<IRP>) -> Outcome<(Handle, RequestKind)> {
     let place = irp.CurrentStackLocation().read()?;
-    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    place.Control().change(|control| control | SL_PENDING_RETURNED)?;
     let request = request_of(device, file, irp, place)?;
     let kind = request.kind;
     let request = create(device, request)?;

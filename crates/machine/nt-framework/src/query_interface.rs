@@ -7,14 +7,12 @@
 use etw_types::NtStatus;
 use nt_kernel::call_back;
 use nt_kernel::io::client::Submission;
-use nt_kernel::io::interface;
-use nt_kernel::io::major::PNP;
-use nt_kernel::io::manager::QUERY_INTERFACE;
-use nt_kernel::io::pnp;
+use nt_kernel::io::{interface, pnp};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
 use nt_processor::memory::{GuestPtr, Opaque, OrStop as _};
 use nt_verifier::routine::{NO_RESOURCES, Outcome, PASSIVE, done, fail, functions, status_of};
+use windows_constants::request::{IRP_MJ_PNP, IRP_MN_QUERY_INTERFACE};
 
 use super::device::{Offer, with_device};
 use super::target::{Behind, with_target};
@@ -98,7 +96,8 @@ fn parameters(
 
 /// Asks a framework device for an interface. `parameters` are those of the IRP.
 fn query(device: Handle, parameters: [u64; 4]) -> Outcome {
-    let submission = Submission { major: PNP, minor: QUERY_INTERFACE, parameters, ..Submission::default() };
+    let submission =
+        Submission { major: IRP_MJ_PNP, minor: IRP_MN_QUERY_INTERFACE, parameters, ..Submission::default() };
     let run = move || status_of(answer(device, parameters)).or_stop();
     Ok(preprocess::through_with(device, &submission, Handle::NULL, run)?.ok()?)
 }

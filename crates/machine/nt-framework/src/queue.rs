@@ -6,15 +6,11 @@ use etw_types::NtStatus;
 use nt_kernel::RequestKind;
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::{DISPATCH, NO_RESOURCES, Out, functions};
+use windows_constants::framework::WdfIoQueueDispatchManual;
 
 use super::device::with_device;
 use super::state::with;
 use super::{Handle, object};
-
-/// `WDF_IO_QUEUE_DISPATCH_TYPE`.
-pub(super) const SEQUENTIAL: u32 = 1;
-pub(super) const PARALLEL: u32 = 2;
-pub(super) const MANUAL: u32 = 3;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
@@ -82,7 +78,7 @@ impl Queue {
             RequestKind::INTERNAL_DEVICE_CONTROL => internal,
             _ => false,
         };
-        self.kind == MANUAL || default || handles
+        self.kind == WdfIoQueueDispatchManual || default || handles
     }
 }
 

@@ -5,11 +5,14 @@ use nt_processor::layout::{WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES};
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, done, fail, functions};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::framework::{
+    WdfIoQueueDispatchManual, WdfIoQueueDispatchParallel, WdfIoQueueDispatchSequential,
+};
 
 use super::device::with_device;
 use super::kind::Kind;
 use super::object::{create, created_if_wanted};
-use super::queue::{MANUAL, PARALLEL, Queue, SEQUENTIAL};
+use super::queue::Queue;
 use super::{Handle, queue_state, structures};
 
 functions! { pub(super) FUNCTIONS;
@@ -55,17 +58,17 @@ fn create_queue(
     let size = structures::IO_QUEUE_CONFIG.check(config)?;
     let config = config.read()?;
     let kind = config.DispatchType;
-    if !(SEQUENTIAL..=MANUAL).contains(&kind) {
+    if !(WdfIoQueueDispatchSequential..=WdfIoQueueDispatchManual).contains(&kind) {
         verify::find(Rule::BadArgument, format_args!("invalid dispatch type {kind}: expected 1 to 3"));
         return fail(NtStatus::InvalidParameter);
     }
     // As in `FxIoQueue::Initialize` (`shared/irphandlers/io/fxioqueue.cpp`).
     match (kind, config.EvtIo.iter().all(|callback| callback.is_null())) {
-        (MANUAL, false) => {
+        (WdfIoQueueDispatchManual, false) => {
             verify::find(Rule::BadArgument, format_args!("gives a manual queue callbacks for requests: set none"));
             return fail(NtStatus::InvalidParameter);
         }
-        (SEQUENTIAL | PARALLEL, true) => {
+        (WdfIoQueueDispatchSequential | WdfIoQueueDispatchParallel, true) => {
             let what = format_args!("the queue has no callback for requests: set EvtIoDefault or another one");
             verify::find(Rule::BadArgument, what);
             return fail(NtStatus::WdfNoCallback);
@@ -112,7 +115,7 @@ fn create_queue(
 /// `shared/irphandlers/io/fxioqueue.cpp`.
 fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
     match (kind, presented) {
-        (PARALLEL, Some(limit)) => {
+        (WdfIoQueueDispatchParallel, Some(limit)) => {
             if limit == 0 {
                 let what = "a parallel queue with NumberOfPresentedRequests = 0 never presents a request: set it to -1, \
                             as WDF_IO_QUEUE_CONFIG_INIT does";
@@ -125,7 +128,7 @@ fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
             verify::find(Rule::BadArgument, what);
             fail(NtStatus::InvalidParameter)
         }
-        (SEQUENTIAL, _) => done(1),
+        (WdfIoQueueDispatchSequential, _) => done(1),
         // A manual queue, or a parallel one of a driver before 1.9.
         _ => done(u32::MAX),
     }
@@ -133,17 +136,17 @@ fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MANUAL, PARALLEL, SEQUENTIAL, limit};
+    use super::{WdfIoQueueDispatchManual, WdfIoQueueDispatchParallel, WdfIoQueueDispatchSequential, limit};
 
     #[test]
     fn a_driver_before_1_9_has_no_limit_for_parallel_queues() {
         let cases = [
-            ((PARALLEL, None), u32::MAX),
-            ((PARALLEL, Some(2)), 2),
-            ((PARALLEL, Some(u32::MAX)), u32::MAX),
-            ((SEQUENTIAL, None), 1),
-            ((SEQUENTIAL, Some(0)), 1),
-            ((MANUAL, Some(0)), u32::MAX),
+            ((WdfIoQueueDispatchParallel, None), u32::MAX),
+            ((WdfIoQueueDispatchParallel, Some(2)), 2),
+            ((WdfIoQueueDispatchParallel, Some(u32::MAX)), u32::MAX),
+            ((WdfIoQueueDispatchSequential, None), 1),
+            ((WdfIoQueueDispatchSequential, Some(0)), 1),
+            ((WdfIoQueueDispatchManual, Some(0)), u32::MAX),
         ];
         for ((kind, presented), expected) in cases {
             assert!(matches!(limit(kind, presented), Ok(limit) if limit == expected), "{kind} {presented:?}");

@@ -6,15 +6,13 @@ use nt_processor::cpu::thread;
 use nt_processor::memory::{Code, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, PASSIVE, functions};
 use nt_verifier::verify::{self, At, Breach, Kmdf, Rule};
+use windows_constants::framework::{
+    WdfIoQueueDispatchManual, WdfRequestStopActionPurge, WdfRequestStopActionSuspend, WdfRequestStopRequestCancelable,
+};
 
 use super::device::with_device;
-use super::queue::{MANUAL, Until, with_queue};
+use super::queue::{Until, with_queue};
 use super::{Handle, deliver, object, request, sync};
-
-/// `WDF_REQUEST_STOP_ACTION_FLAGS`.
-const SUSPEND: u64 = 1;
-const PURGE: u64 = 2;
-const CANCELABLE: u64 = 0x1000_0000;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
@@ -85,7 +83,7 @@ functions! { pub(super) FUNCTIONS;
         let accepted = with_queue(queue, |queue| {
             // A driver can set a callback only if there is none, and can remove it only while the queue is stopped.
             let accepted =
-                queue.kind == MANUAL && if callback.is_null() { queue.stopped } else { queue.ready.0.is_null() };
+                queue.kind == WdfIoQueueDispatchManual && if callback.is_null() { queue.stopped } else { queue.ready.0.is_null() };
             if accepted {
                 queue.ready = (callback, context.address());
             }
@@ -170,7 +168,7 @@ pub(super) fn resume_all(device: Handle) {
 /// `FxIoStopProcessingForPowerHold`.
 pub(super) fn hold_all(device: Handle) {
     for queue in queues(device, true) {
-        stop(queue, SUSPEND);
+        stop(queue, WdfRequestStopActionSuspend);
     }
 }
 
@@ -186,7 +184,7 @@ fn stop(handle: Handle, action: u64) {
             (!request.cancel.is_null(), request.cancel_reported)
         });
         if let Some((is_cancelable, false)) = state.filter(|_| !callback.is_null()) {
-            let flags = action | if is_cancelable { CANCELABLE } else { 0 };
+            let flags = action | if is_cancelable { WdfRequestStopRequestCancelable } else { 0 };
             run_callback(handle, "EvtIoStop", callback, &[handle.as_int(), request.as_int(), flags]);
         }
     }
@@ -240,7 +238,7 @@ fn queues(device: Handle, managed: bool) -> Vec<Handle> {
 pub(super) fn purge_all(device: Handle, managed: bool) {
     for queue in queues(device, managed) {
         purge(queue);
-        stop(queue, PURGE);
+        stop(queue, WdfRequestStopActionPurge);
     }
 }
 

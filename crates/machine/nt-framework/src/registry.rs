@@ -10,6 +10,8 @@ use nt_processor::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFS
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::plug_play::PLUGPLAY_REGKEY_DEVICE;
+use windows_constants::registry::{REG_CREATED_NEW_KEY, REG_DWORD, REG_MULTI_SZ, REG_OPENED_EXISTING_KEY, REG_SZ};
 
 use super::attributes::Attributes;
 use super::device::{self, with_device};
@@ -18,12 +20,6 @@ use super::object::{self, create, created};
 use super::{Handle, init, life, memory, misc};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
-/// `REG_CREATED_NEW_KEY`.
-const CREATED_NEW: u32 = 1;
-/// `REG_OPENED_EXISTING_KEY`.
-const OPENED_EXISTING: u32 = 2;
-/// The hardware key of a device.
-const PLUGPLAY_REGKEY_DEVICE: u32 = 1;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NOT_FOUND)]
@@ -92,7 +88,7 @@ functions! { pub(super) FUNCTIONS;
         place: GuestPtr<Handle>,
     ) -> Outcome {
         let existing = open_below(call, parent, name, false)?;
-        disposition.set_if_wanted(if existing.is_some() { OPENED_EXISTING } else { CREATED_NEW })?;
+        disposition.set_if_wanted(if existing.is_some() { REG_OPENED_EXISTING_KEY } else { REG_CREATED_NEW_KEY })?;
         let key = if existing.is_some() { existing } else { open_below(call, parent, name, true)? };
         opened(call, key, attributes, place)
     }
@@ -124,7 +120,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NOT_FOUND)]
     fn WdfRegistryQueryULong(object: Handle, name: GuestPtr<UNICODE_STRING>, place: Out<u32>) -> Outcome {
         // A driver can assign a value of this type and another length.
-        let data = <[u8; 4]>::try_from(value_of(object, name, keys::DWORD)?).map_err(|_| NtStatus::BufferOverflow)?;
+        let data = <[u8; 4]>::try_from(value_of(object, name, REG_DWORD)?).map_err(|_| NtStatus::BufferOverflow)?;
         place.set(u32::from_le_bytes(data))?;
         done(())
     }
@@ -165,7 +161,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE), fails(NOT_FOUND)]
     fn WdfRegistryQueryString(object: Handle, name: GuestPtr<UNICODE_STRING>, string: Handle) -> Outcome {
-        misc::set_string(string, &units(&value_of(object, name, keys::TEXT)?))?;
+        misc::set_string(string, &units(&value_of(object, name, REG_SZ)?))?;
         done(())
     }
 
@@ -176,7 +172,7 @@ functions! { pub(super) FUNCTIONS;
         place_of_length: Out<u16>,
         string: Option<GuestPtr<UNICODE_STRING>>,
     ) -> Outcome {
-        let units = units(&value_of(object, name, keys::TEXT)?);
+        let units = units(&value_of(object, name, REG_SZ)?);
         let length = units.len() as u16 * 2;
         place_of_length.set_if_wanted(length + 2)?;
         let Some(string) = string else { return done(()) };
@@ -197,7 +193,7 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         collection: Handle,
     ) -> Outcome {
-        let data = value_of(object, name, keys::TEXTS)?;
+        let data = value_of(object, name, REG_MULTI_SZ)?;
         let attributes = Attributes::read(attributes)?;
         let all: Vec<u16> = data.as_chunks().0.iter().copied().map(u16::from_le_bytes).collect();
         for text in all.split(|unit| *unit == 0).filter(|text| !text.is_empty()) {
@@ -208,7 +204,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn WdfRegistryAssignULong(object: Handle, name: GuestPtr<UNICODE_STRING>, value: u32) -> Outcome {
-        assign(object, name, keys::DWORD, value.to_le_bytes().to_vec())
+        assign(object, name, REG_DWORD, value.to_le_bytes().to_vec())
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -228,12 +224,12 @@ functions! { pub(super) FUNCTIONS;
         name: GuestPtr<UNICODE_STRING>,
         text: GuestPtr<UNICODE_STRING>,
     ) -> Outcome {
-        assign(object, name, keys::TEXT, terminated(&text.units()?))
+        assign(object, name, REG_SZ, terminated(&text.units()?))
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn WdfRegistryAssignString(object: Handle, name: GuestPtr<UNICODE_STRING>, string: Handle) -> Outcome {
-        assign(object, name, keys::TEXT, terminated(&misc::string_units(string)?))
+        assign(object, name, REG_SZ, terminated(&misc::string_units(string)?))
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -243,7 +239,7 @@ functions! { pub(super) FUNCTIONS;
             data.extend(terminated(&misc::string_units(item)?));
         }
         data.extend([0, 0]);
-        assign(object, name, keys::TEXTS, data)
+        assign(object, name, REG_MULTI_SZ, data)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]

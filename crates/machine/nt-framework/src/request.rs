@@ -8,6 +8,7 @@ use nt_processor::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice};
 use nt_verifier::routine::{DISPATCH, Outcome, functions};
 use nt_verifier::verify::{self, Breach, Kmdf, Rule};
+use windows_constants::memory::UserMode;
 
 use super::buffers::{Buffers, free_list};
 use super::device::{self, with_device};
@@ -15,8 +16,6 @@ use super::kind::Kind;
 use super::state::with;
 use super::{Handle, object};
 
-/// `UserMode`.
-const USER_MODE: i8 = 1;
 /// The number of the System process.
 pub(super) const SYSTEM_PROCESS: u32 = 4;
 
@@ -72,7 +71,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fixed]
     fn WdfRequestGetRequestorMode(request: Handle) -> i8 {
-        with_request(request, |_| USER_MODE)
+        with_request(request, |_| UserMode)
     }
 
     #[irql(DISPATCH), fixed]

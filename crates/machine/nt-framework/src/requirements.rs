@@ -9,11 +9,12 @@ use nt_processor::layout::{IO_RESOURCE_DESCRIPTOR, WDF_OBJECT_ATTRIBUTES};
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::{DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::framework::WDF_INSERT_AT_END;
 
 use super::attributes::Attributes;
 use super::device::with_device;
 use super::kind::Kind;
-use super::resource_list::{self, AT_END};
+use super::resource_list;
 use super::{Handle, life, object};
 
 functions! { pub(super) FUNCTIONS;
@@ -35,7 +36,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfIoResourceRequirementsListAppendIoResList(requirements: Handle, list: Handle) -> Outcome {
-        insert(requirements, list, AT_END)
+        insert(requirements, list, WDF_INSERT_AT_END)
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]

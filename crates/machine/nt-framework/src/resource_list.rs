@@ -6,13 +6,11 @@ use nt_processor::layout::{CM_PARTIAL_RESOURCE_DESCRIPTOR, IO_RESOURCE_DESCRIPTO
 use nt_processor::memory::{Fault, GuestPtr, Plain};
 use nt_verifier::routine::{DISPATCH, NO_RESOURCES, Outcome, fail, functions};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::framework::WDF_INSERT_AT_END;
 
 use super::attributes::Attributes;
 use super::kind::Kind;
 use super::{Handle, object};
-
-/// `WDF_INSERT_AT_END`.
-pub(super) const AT_END: u32 = u32::MAX;
 
 type Assigned = CM_PARTIAL_RESOURCE_DESCRIPTOR;
 type Required = IO_RESOURCE_DESCRIPTOR;
@@ -31,7 +29,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfCmResourceListAppendDescriptor(list: Handle, descriptor: GuestPtr<Assigned>) -> Outcome {
-        insert(list, descriptor, AT_END)
+        insert(list, descriptor, WDF_INSERT_AT_END)
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -62,7 +60,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfIoResourceListAppendDescriptor(list: Handle, descriptor: GuestPtr<Required>) -> Outcome {
-        insert(list, descriptor, AT_END)
+        insert(list, descriptor, WDF_INSERT_AT_END)
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -258,7 +256,7 @@ fn insert<T: Descriptor>(list: Handle, descriptor: GuestPtr<T>, index: u32) -> O
 
 /// Returns the position for an index in a list of this length; `None` if the list is too short.
 pub(super) fn place(index: u32, length: usize) -> Option<usize> {
-    if index == AT_END { Some(length) } else { Some(index as usize).filter(|place| *place <= length) }
+    if index == WDF_INSERT_AT_END { Some(length) } else { Some(index as usize).filter(|place| *place <= length) }
 }
 
 fn remove<T: Descriptor>(list: Handle, index: u32) {

@@ -5,8 +5,9 @@ use nt_processor::layout::WDF_REQUEST_PARAMETERS;
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{Call, DISPATCH, Out, Outcome, done, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::framework::WdfIoQueueDispatchParallel;
 
-use super::queue::{PARALLEL, is_powered, with_queue, withdraw};
+use super::queue::{is_powered, with_queue, withdraw};
 use super::request::{self, with_request};
 use super::{Handle, object};
 
@@ -79,7 +80,7 @@ functions! { pub(super) FUNCTIONS;
 fn check(queue: Handle) -> Outcome {
     let powered = is_powered(queue);
     with_queue(queue, |queue| match queue {
-        queue if queue.kind == PARALLEL => fail(NtStatus::InvalidDeviceState),
+        queue if queue.kind == WdfIoQueueDispatchParallel => fail(NtStatus::InvalidDeviceState),
         queue if queue.stopped || !powered => fail(NtStatus::WdfPaused),
         _ => Ok(()),
     })

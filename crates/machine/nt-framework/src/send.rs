@@ -10,17 +10,15 @@ use nt_processor::layout::{WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIO
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use nt_verifier::routine::{DISPATCH, Failure, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::framework::{
+    WDF_REQUEST_SEND_OPTION_IGNORE_TARGET_STATE, WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET,
+    WDF_REQUEST_SEND_OPTION_SYNCHRONOUS, WDF_REQUEST_SEND_OPTION_TIMEOUT,
+};
 
 use super::deliver::{self, complete};
 use super::request::{Flight, Format, Options, Place, active, lookup, with_request};
 use super::target::{Behind, State, with_target};
 use super::{Handle, client, life, object, structures, sync};
-
-/// `WDF_REQUEST_SEND_OPTION_…`.
-const TIMEOUT: u32 = 0x1;
-pub(super) const SYNCHRONOUS: u32 = 0x2;
-pub(super) const IGNORE_TARGET_STATE: u32 = 0x4;
-pub(super) const SEND_AND_FORGET: u32 = 0x8;
 
 functions! { pub(super) FUNCTIONS;
     /// Returns whether the request was sent.
@@ -31,7 +29,7 @@ functions! { pub(super) FUNCTIONS;
         options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
     ) -> Result<bool, Fault> {
         let options = Options::read(options)?;
-        object::needs_passive(options.has(SYNCHRONOUS));
+        object::needs_passive(options.has(WDF_REQUEST_SEND_OPTION_SYNCHRONOUS));
         check_send(request);
         if !may_send(request, options) {
             return Ok(false);
@@ -68,7 +66,10 @@ impl Options {
     pub(super) fn read(place: GuestPtr<WDF_REQUEST_SEND_OPTIONS>) -> Result<Self, Fault> {
         let Some(place) = place.non_null() else { return Ok(Self::default()) };
         let WDF_REQUEST_SEND_OPTIONS { Flags: flags, Timeout: timeout, .. } = place.read()?;
-        Ok(Self { flags, deadline: (flags & TIMEOUT != 0).then(|| kernel().scheduler.deadline(timeout)) })
+        Ok(Self {
+            flags,
+            deadline: (flags & WDF_REQUEST_SEND_OPTION_TIMEOUT != 0).then(|| kernel().scheduler.deadline(timeout)),
+        })
     }
 
     pub(super) const fn has(self, flag: u32) -> bool {
@@ -93,14 +94,15 @@ pub(super) fn check_send(request: Handle) {
 fn may_send(request: Handle, options: Options) -> bool {
     let (is_own, format, completion, sent) =
         with_request(request, |request| (request.is_own, request.format, request.completion.0, request.sent));
-    let forgets = options.has(SEND_AND_FORGET) && !options.has(SYNCHRONOUS);
+    let forgets =
+        options.has(WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET) && !options.has(WDF_REQUEST_SEND_OPTION_SYNCHRONOUS);
     let (status, rule, what) = if forgets && is_own {
         let what = "sends a request that the driver created, and forgets it";
         (NtStatus::InvalidDeviceState, Kmdf::RequestSendAndForgetNoFormatting2, what)
     } else if forgets && format == Format::Target {
         let what = "formats a request, then sends it and forgets it: the format has no effect";
         (NtStatus::InvalidDeviceRequest, Kmdf::RequestSendAndForgetNoFormatting, what)
-    } else if !forgets && !options.has(SYNCHRONOUS) && completion.is_null() && !is_own {
+    } else if !forgets && !options.has(WDF_REQUEST_SEND_OPTION_SYNCHRONOUS) && completion.is_null() && !is_own {
         let what = "sends a request without a completion routine: it would never be completed";
         (NtStatus::InvalidDeviceRequest, Kmdf::ReqCompletionRoutine, what)
     } else if !forgets && format == Format::None && sent.is_none() {
@@ -115,15 +117,15 @@ fn may_send(request: Handle, options: Options) -> bool {
     false
 }
 
-/// Sends a request. Returns whether the target accepted it. With [`SYNCHRONOUS`], the request is completed on return.
+/// Sends a request. Returns whether the target accepted it. With [`WDF_REQUEST_SEND_OPTION_SYNCHRONOUS`], the request is completed on return.
 pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault> {
     let state = with_target(target, |target| target.state);
     let flight = Flight { target, options, late: false, place: Place::Leaving, cancel: cancel_sent };
-    let waits = state == State::STOPPED && !options.has(IGNORE_TARGET_STATE);
+    let waits = state == State::STOPPED && !options.has(WDF_REQUEST_SEND_OPTION_IGNORE_TARGET_STATE);
     let takes = match state {
         State::STARTED | State::STOPPED => true,
         // No option lets a request through to a target that is closed (targets/general/fxiotarget.cpp).
-        State::PURGED => options.has(IGNORE_TARGET_STATE),
+        State::PURGED => options.has(WDF_REQUEST_SEND_OPTION_IGNORE_TARGET_STATE),
         _ => false,
     };
     let is_open = with_target(target, |target| !matches!(target.behind, Behind::Nothing));
@@ -164,7 +166,7 @@ pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<
     } else {
         launch(request, target)?;
     }
-    if options.has(SYNCHRONOUS) {
+    if options.has(WDF_REQUEST_SEND_OPTION_SYNCHRONOUS) {
         kernel().scheduler.wait(None, |_| (!lookup(request, |request| request.sent.is_some())).then_some(()));
     }
     Ok(true)
@@ -303,7 +305,7 @@ fn ended(request: Handle, result: Result<Answer, Fault>) {
 }
 
 /// Called when the device behind a target has completed a request. Calls the completion routine of the driver, or
-/// completes the request for its client if it was sent with [`SEND_AND_FORGET`].
+/// completes the request for its client if it was sent with [`WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET`].
 fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
     let taken = active(request, |request| {
         let flight = request.sent.take()?;
@@ -314,9 +316,9 @@ fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
     let is_own = is_own(request);
     let Some((flight, (routine, context), (status, information))) = taken.flatten() else { return };
     kernel().scheduler.change(|state| state.unset(request.as_int()));
-    if flight.options.has(SEND_AND_FORGET) {
+    if flight.options.has(WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET) {
         complete(request, status, information);
-    } else if !flight.options.has(SYNCHRONOUS) && !routine.is_null() {
+    } else if !flight.options.has(WDF_REQUEST_SEND_OPTION_SYNCHRONOUS) && !routine.is_null() {
         let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = lock(&kernel().pool).new_object();
         params.write(completion_params(request)).or_stop();
         let arguments = [request.as_int(), flight.target.as_int(), params.address(), context];

@@ -1,39 +1,41 @@
 //! The states of a device in the framework's state machines. The names are those of Microsoft's wdfdevice.h.
 
+use windows_constants::framework_states as wdf;
+
 /// `WDF_DEVICE_PNP_STATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PnpState(i32);
 
 impl PnpState {
     /// A control device stays in this state.
-    pub(super) const OBJECT_CREATED: Self = Self(0x100);
-    pub(super) const INIT: Self = Self(0x105);
-    pub(super) const INIT_STARTING: Self = Self(0x106);
-    pub(super) const HARDWARE_AVAILABLE: Self = Self(0x108);
-    pub(super) const QUERY_REMOVE_ASK_DRIVER: Self = Self(0x10B);
-    pub(super) const QUERY_REMOVE_PENDING: Self = Self(0x10C);
-    pub(super) const QUERIED_REMOVING: Self = Self(0x10E);
-    pub(super) const QUERY_STOP_ASK_DRIVER: Self = Self(0x10F);
-    pub(super) const QUERY_STOP_PENDING: Self = Self(0x110);
-    pub(super) const PDO_REMOVED: Self = Self(0x114);
+    pub(super) const OBJECT_CREATED: Self = Self(wdf::WdfDevStatePnpObjectCreated);
+    pub(super) const INIT: Self = Self(wdf::WdfDevStatePnpInit);
+    pub(super) const INIT_STARTING: Self = Self(wdf::WdfDevStatePnpInitStarting);
+    pub(super) const HARDWARE_AVAILABLE: Self = Self(wdf::WdfDevStatePnpHardwareAvailable);
+    pub(super) const QUERY_REMOVE_ASK_DRIVER: Self = Self(wdf::WdfDevStatePnpQueryRemoveAskDriver);
+    pub(super) const QUERY_REMOVE_PENDING: Self = Self(wdf::WdfDevStatePnpQueryRemovePending);
+    pub(super) const QUERIED_REMOVING: Self = Self(wdf::WdfDevStatePnpQueriedRemoving);
+    pub(super) const QUERY_STOP_ASK_DRIVER: Self = Self(wdf::WdfDevStatePnpQueryStopAskDriver);
+    pub(super) const QUERY_STOP_PENDING: Self = Self(wdf::WdfDevStatePnpQueryStopPending);
+    pub(super) const PDO_REMOVED: Self = Self(wdf::WdfDevStatePnpPdoRemoved);
     /// The child stays until its parent is removed.
-    pub(super) const REMOVED_PDO_WAIT: Self = Self(0x115);
-    pub(super) const REMOVING_DISABLE_INTERFACES: Self = Self(0x117);
-    pub(super) const RESTARTING: Self = Self(0x118);
-    pub(super) const STARTED: Self = Self(0x119);
-    pub(super) const STARTING_FROM_STOPPED: Self = Self(0x11D);
-    pub(super) const STOPPED: Self = Self(0x11E);
-    pub(super) const STOPPED_WAIT_FOR_START_COMPLETION: Self = Self(0x11F);
-    pub(super) const STARTED_STOPPING: Self = Self(0x120);
-    pub(super) const FDO_REMOVED: Self = Self(0x124);
-    pub(super) const SURPRISE_REMOVE_IO_STARTED: Self = Self(0x127);
-    pub(super) const FAILED_IO_STARTING: Self = Self(0x129);
-    pub(super) const FAILED_OWN_HARDWARE: Self = Self(0x12A);
-    pub(super) const FAILED: Self = Self(0x12B);
-    pub(super) const FAILED_SURPRISE_REMOVED: Self = Self(0x12C);
-    pub(super) const FAILED_WAIT_FOR_REMOVE: Self = Self(0x12E);
-    pub(super) const QUERY_REMOVE_ENSURE_DEVICE_AWAKE: Self = Self(0x137);
-    pub(super) const QUERY_STOP_ENSURE_DEVICE_AWAKE: Self = Self(0x138);
+    pub(super) const REMOVED_PDO_WAIT: Self = Self(wdf::WdfDevStatePnpRemovedPdoWait);
+    pub(super) const REMOVING_DISABLE_INTERFACES: Self = Self(wdf::WdfDevStatePnpRemovingDisableInterfaces);
+    pub(super) const RESTARTING: Self = Self(wdf::WdfDevStatePnpRestarting);
+    pub(super) const STARTED: Self = Self(wdf::WdfDevStatePnpStarted);
+    pub(super) const STARTING_FROM_STOPPED: Self = Self(wdf::WdfDevStatePnpStartingFromStopped);
+    pub(super) const STOPPED: Self = Self(wdf::WdfDevStatePnpStopped);
+    pub(super) const STOPPED_WAIT_FOR_START_COMPLETION: Self = Self(wdf::WdfDevStatePnpStoppedWaitForStartCompletion);
+    pub(super) const STARTED_STOPPING: Self = Self(wdf::WdfDevStatePnpStartedStopping);
+    pub(super) const FDO_REMOVED: Self = Self(wdf::WdfDevStatePnpFdoRemoved);
+    pub(super) const SURPRISE_REMOVE_IO_STARTED: Self = Self(wdf::WdfDevStatePnpSurpriseRemoveIoStarted);
+    pub(super) const FAILED_IO_STARTING: Self = Self(wdf::WdfDevStatePnpFailedIoStarting);
+    pub(super) const FAILED_OWN_HARDWARE: Self = Self(wdf::WdfDevStatePnpFailedOwnHardware);
+    pub(super) const FAILED: Self = Self(wdf::WdfDevStatePnpFailed);
+    pub(super) const FAILED_SURPRISE_REMOVED: Self = Self(wdf::WdfDevStatePnpFailedSurpriseRemoved);
+    pub(super) const FAILED_WAIT_FOR_REMOVE: Self = Self(wdf::WdfDevStatePnpFailedWaitForRemove);
+    pub(super) const QUERY_REMOVE_ENSURE_DEVICE_AWAKE: Self = Self(wdf::WdfDevStatePnpQueryRemoveEnsureDeviceAwake);
+    pub(super) const QUERY_STOP_ENSURE_DEVICE_AWAKE: Self = Self(wdf::WdfDevStatePnpQueryStopEnsureDeviceAwake);
 
     pub(super) const fn as_int(self) -> i32 {
         self.0
@@ -46,29 +48,26 @@ impl Default for PnpState {
     }
 }
 
-/// `WdfDevStateNP`: the power callbacks cannot be paged.
-const NOT_PAGEABLE: i32 = 0x8000;
-
 /// `WDF_DEVICE_POWER_STATE`, for a device whose power callbacks may be paged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PowerState(i32);
 
 impl PowerState {
-    pub(super) const OBJECT_CREATED: Self = Self(0x300);
-    pub(super) const D0: Self = Self(0x307);
-    pub(super) const D0_STARTING: Self = Self(0x30F);
-    pub(super) const D0_STARTING_CONNECT_INTERRUPT: Self = Self(0x310);
-    pub(super) const D0_STARTING_DMA_ENABLE: Self = Self(0x311);
-    pub(super) const D0_STARTING_START_SELF_MANAGED_IO: Self = Self(0x312);
-    pub(super) const GOTO_D3_STOPPED: Self = Self(0x314);
-    pub(super) const STOPPED: Self = Self(0x315);
-    pub(super) const GOTO_DX: Self = Self(0x31A);
-    pub(super) const GOTO_DX_IO_STOPPED: Self = Self(0x31C);
-    pub(super) const DX: Self = Self(0x31F);
-    pub(super) const START_SELF_MANAGED_IO: Self = Self(0x32B);
-    pub(super) const WAKING: Self = Self(0x333);
-    pub(super) const WAKING_CONNECT_INTERRUPT: Self = Self(0x335);
-    pub(super) const WAKING_DMA_ENABLE: Self = Self(0x339);
+    pub(super) const OBJECT_CREATED: Self = Self(wdf::WdfDevStatePowerObjectCreated);
+    pub(super) const D0: Self = Self(wdf::WdfDevStatePowerD0);
+    pub(super) const D0_STARTING: Self = Self(wdf::WdfDevStatePowerD0Starting);
+    pub(super) const D0_STARTING_CONNECT_INTERRUPT: Self = Self(wdf::WdfDevStatePowerD0StartingConnectInterrupt);
+    pub(super) const D0_STARTING_DMA_ENABLE: Self = Self(wdf::WdfDevStatePowerD0StartingDmaEnable);
+    pub(super) const D0_STARTING_START_SELF_MANAGED_IO: Self = Self(wdf::WdfDevStatePowerD0StartingStartSelfManagedIo);
+    pub(super) const GOTO_D3_STOPPED: Self = Self(wdf::WdfDevStatePowerGotoD3Stopped);
+    pub(super) const STOPPED: Self = Self(wdf::WdfDevStatePowerStopped);
+    pub(super) const GOTO_DX: Self = Self(wdf::WdfDevStatePowerGotoDx);
+    pub(super) const GOTO_DX_IO_STOPPED: Self = Self(wdf::WdfDevStatePowerGotoDxIoStopped);
+    pub(super) const DX: Self = Self(wdf::WdfDevStatePowerDx);
+    pub(super) const START_SELF_MANAGED_IO: Self = Self(wdf::WdfDevStatePowerStartSelfManagedIo);
+    pub(super) const WAKING: Self = Self(wdf::WdfDevStatePowerWaking);
+    pub(super) const WAKING_CONNECT_INTERRUPT: Self = Self(wdf::WdfDevStatePowerWakingConnectInterrupt);
+    pub(super) const WAKING_DMA_ENABLE: Self = Self(wdf::WdfDevStatePowerWakingDmaEnable);
 
     /// Returns the number of the state. Some states have a variant for devices whose power callbacks cannot be paged: the
     /// next number, with a flag.
@@ -84,7 +83,7 @@ impl PowerState {
             | Self::WAKING_DMA_ENABLE
                 if !pageable =>
             {
-                (self.0 + 1) | NOT_PAGEABLE
+                (self.0 + 1) | wdf::WdfDevStateNP
             }
             _ => self.0,
         }
@@ -102,55 +101,69 @@ impl Default for PowerState {
 pub(super) struct PolicyState(i32);
 
 impl PolicyState {
-    pub(super) const OBJECT_CREATED: Self = Self(0x500);
-    pub(super) const STARTING: Self = Self(0x501);
-    pub(super) const STARTED_IDLE_CAPABLE: Self = Self(0x505);
-    pub(super) const TIMER_EXPIRED_NO_WAKE: Self = Self(0x506);
-    pub(super) const TIMER_EXPIRED_NO_WAKE_COMPLETE_POWER_DOWN: Self = Self(0x507);
-    pub(super) const WAITING_UNARMED: Self = Self(0x508);
-    pub(super) const S0_NO_WAKE_POWER_UP: Self = Self(0x50A);
-    pub(super) const S0_NO_WAKE_COMPLETE_POWER_UP: Self = Self(0x50B);
-    pub(super) const SYSTEM_SLEEP_NEED_WAKE: Self = Self(0x50D);
-    pub(super) const SYSTEM_SLEEP_NEED_WAKE_COMPLETE_POWER_UP: Self = Self(0x50E);
-    pub(super) const SLEEPING_WAKE_WAKE_ARRIVED: Self = Self(0x511);
-    pub(super) const SLEEPING_WAKE_REVERT_ARM_WAKE: Self = Self(0x512);
-    pub(super) const SYSTEM_ASLEEP_WAKE_ARMED: Self = Self(0x513);
-    pub(super) const SYSTEM_WAKE_DEVICE_WAKE_ENABLED_WAKE_CANCELED: Self = Self(0x515);
-    pub(super) const SYSTEM_WAKE_DEVICE_WAKE_DISARM: Self = Self(0x516);
-    pub(super) const SYSTEM_WAKE_DEVICE_WAKE_COMPLETE_POWER_UP: Self = Self(0x525);
-    pub(super) const SLEEPING_NO_WAKE_POWER_DOWN: Self = Self(0x527);
-    pub(super) const SLEEPING_NO_WAKE_COMPLETE_POWER_DOWN: Self = Self(0x528);
-    pub(super) const SLEEPING_WAKE_POWER_DOWN: Self = Self(0x52A);
-    pub(super) const SYSTEM_ASLEEP_NO_WAKE: Self = Self(0x52C);
-    pub(super) const SYSTEM_WAKE_DEVICE_TO_D0: Self = Self(0x52E);
-    pub(super) const SYSTEM_WAKE_DEVICE_TO_D0_COMPLETE_POWER_UP: Self = Self(0x52F);
-    pub(super) const STARTED_WAKE_CAPABLE: Self = Self(0x531);
-    pub(super) const TIMER_EXPIRED_WAKE_CAPABLE_POWER_DOWN: Self = Self(0x533);
-    pub(super) const TIMER_EXPIRED_WAKE_CAPABLE_WAKE_ARRIVED: Self = Self(0x536);
-    pub(super) const TIMER_EXPIRED_WAKE_COMPLETED_POWER_DOWN: Self = Self(0x53B);
-    pub(super) const TIMER_EXPIRED_WAKE_COMPLETED_POWER_UP: Self = Self(0x53C);
-    pub(super) const WAITING_ARMED: Self = Self(0x53E);
-    pub(super) const IO_PRESENT_ARMED_WAKE_CANCELED: Self = Self(0x541);
-    pub(super) const S0_WAKE_DISARM: Self = Self(0x542);
-    pub(super) const S0_WAKE_COMPLETE_POWER_UP: Self = Self(0x543);
-    pub(super) const CANCELING_WAKE_FOR_SYSTEM_SLEEP_WAKE_CANCELED: Self = Self(0x54D);
-    pub(super) const DISARMING_WAKE_FOR_SYSTEM_SLEEP_COMPLETE_POWER_UP: Self = Self(0x54E);
-    pub(super) const STOPPING: Self = Self(0x55B);
-    pub(super) const STOPPED: Self = Self(0x563);
-    pub(super) const STARTED: Self = Self(0x565);
-    pub(super) const REMOVED: Self = Self(0x58E);
+    pub(super) const OBJECT_CREATED: Self = Self(wdf::WdfDevStatePwrPolObjectCreated);
+    pub(super) const STARTING: Self = Self(wdf::WdfDevStatePwrPolStarting);
+    pub(super) const STARTED_IDLE_CAPABLE: Self = Self(wdf::WdfDevStatePwrPolStartedIdleCapable);
+    pub(super) const TIMER_EXPIRED_NO_WAKE: Self = Self(wdf::WdfDevStatePwrPolTimerExpiredNoWake);
+    pub(super) const TIMER_EXPIRED_NO_WAKE_COMPLETE_POWER_DOWN: Self =
+        Self(wdf::WdfDevStatePwrPolTimerExpiredNoWakeCompletePowerDown);
+    pub(super) const WAITING_UNARMED: Self = Self(wdf::WdfDevStatePwrPolWaitingUnarmed);
+    pub(super) const S0_NO_WAKE_POWER_UP: Self = Self(wdf::WdfDevStatePwrPolS0NoWakePowerUp);
+    pub(super) const S0_NO_WAKE_COMPLETE_POWER_UP: Self = Self(wdf::WdfDevStatePwrPolS0NoWakeCompletePowerUp);
+    pub(super) const SYSTEM_SLEEP_NEED_WAKE: Self = Self(wdf::WdfDevStatePwrPolSystemSleepNeedWake);
+    pub(super) const SYSTEM_SLEEP_NEED_WAKE_COMPLETE_POWER_UP: Self =
+        Self(wdf::WdfDevStatePwrPolSystemSleepNeedWakeCompletePowerUp);
+    pub(super) const SLEEPING_WAKE_WAKE_ARRIVED: Self = Self(wdf::WdfDevStatePwrPolSleepingWakeWakeArrived);
+    pub(super) const SLEEPING_WAKE_REVERT_ARM_WAKE: Self = Self(wdf::WdfDevStatePwrPolSleepingWakeRevertArmWake);
+    pub(super) const SYSTEM_ASLEEP_WAKE_ARMED: Self = Self(wdf::WdfDevStatePwrPolSystemAsleepWakeArmed);
+    pub(super) const SYSTEM_WAKE_DEVICE_WAKE_ENABLED_WAKE_CANCELED: Self =
+        Self(wdf::WdfDevStatePwrPolSystemWakeDeviceWakeEnabledWakeCanceled);
+    pub(super) const SYSTEM_WAKE_DEVICE_WAKE_DISARM: Self = Self(wdf::WdfDevStatePwrPolSystemWakeDeviceWakeDisarm);
+    pub(super) const SYSTEM_WAKE_DEVICE_WAKE_COMPLETE_POWER_UP: Self =
+        Self(wdf::WdfDevStatePwrPolSystemWakeDeviceWakeCompletePowerUp);
+    pub(super) const SLEEPING_NO_WAKE_POWER_DOWN: Self = Self(wdf::WdfDevStatePwrPolSleepingNoWakePowerDown);
+    pub(super) const SLEEPING_NO_WAKE_COMPLETE_POWER_DOWN: Self =
+        Self(wdf::WdfDevStatePwrPolSleepingNoWakeCompletePowerDown);
+    pub(super) const SLEEPING_WAKE_POWER_DOWN: Self = Self(wdf::WdfDevStatePwrPolSleepingWakePowerDown);
+    pub(super) const SYSTEM_ASLEEP_NO_WAKE: Self = Self(wdf::WdfDevStatePwrPolSystemAsleepNoWake);
+    pub(super) const SYSTEM_WAKE_DEVICE_TO_D0: Self = Self(wdf::WdfDevStatePwrPolSystemWakeDeviceToD0);
+    pub(super) const SYSTEM_WAKE_DEVICE_TO_D0_COMPLETE_POWER_UP: Self =
+        Self(wdf::WdfDevStatePwrPolSystemWakeDeviceToD0CompletePowerUp);
+    pub(super) const STARTED_WAKE_CAPABLE: Self = Self(wdf::WdfDevStatePwrPolStartedWakeCapable);
+    pub(super) const TIMER_EXPIRED_WAKE_CAPABLE_POWER_DOWN: Self =
+        Self(wdf::WdfDevStatePwrPolTimerExpiredWakeCapablePowerDown);
+    pub(super) const TIMER_EXPIRED_WAKE_CAPABLE_WAKE_ARRIVED: Self =
+        Self(wdf::WdfDevStatePwrPolTimerExpiredWakeCapableWakeArrived);
+    pub(super) const TIMER_EXPIRED_WAKE_COMPLETED_POWER_DOWN: Self =
+        Self(wdf::WdfDevStatePwrPolTimerExpiredWakeCompletedPowerDown);
+    pub(super) const TIMER_EXPIRED_WAKE_COMPLETED_POWER_UP: Self =
+        Self(wdf::WdfDevStatePwrPolTimerExpiredWakeCompletedPowerUp);
+    pub(super) const WAITING_ARMED: Self = Self(wdf::WdfDevStatePwrPolWaitingArmed);
+    pub(super) const IO_PRESENT_ARMED_WAKE_CANCELED: Self = Self(wdf::WdfDevStatePwrPolIoPresentArmedWakeCanceled);
+    pub(super) const S0_WAKE_DISARM: Self = Self(wdf::WdfDevStatePwrPolS0WakeDisarm);
+    pub(super) const S0_WAKE_COMPLETE_POWER_UP: Self = Self(wdf::WdfDevStatePwrPolS0WakeCompletePowerUp);
+    pub(super) const CANCELING_WAKE_FOR_SYSTEM_SLEEP_WAKE_CANCELED: Self =
+        Self(wdf::WdfDevStatePwrPolCancelingWakeForSystemSleepWakeCanceled);
+    pub(super) const DISARMING_WAKE_FOR_SYSTEM_SLEEP_COMPLETE_POWER_UP: Self =
+        Self(wdf::WdfDevStatePwrPolDisarmingWakeForSystemSleepCompletePowerUp);
+    pub(super) const STOPPING: Self = Self(wdf::WdfDevStatePwrPolStopping);
+    pub(super) const STOPPED: Self = Self(wdf::WdfDevStatePwrPolStopped);
+    pub(super) const STARTED: Self = Self(wdf::WdfDevStatePwrPolStarted);
+    pub(super) const REMOVED: Self = Self(wdf::WdfDevStatePwrPolRemoved);
 
     /// Returns the number of the state. Some states have a variant for devices whose power callbacks cannot be paged.
     pub(super) const fn as_int(self, pageable: bool) -> i32 {
         let variant = match self {
-            Self::SLEEPING_WAKE_WAKE_ARRIVED => 0x51A,
-            Self::SLEEPING_WAKE_REVERT_ARM_WAKE => 0x51B,
-            Self::SYSTEM_ASLEEP_WAKE_ARMED => 0x51E,
-            Self::SYSTEM_WAKE_DEVICE_WAKE_ENABLED_WAKE_CANCELED => 0x520,
-            Self::SYSTEM_WAKE_DEVICE_WAKE_DISARM => 0x521,
+            Self::SLEEPING_WAKE_WAKE_ARRIVED => wdf::WdfDevStatePwrPolSleepingWakeWakeArrivedNP,
+            Self::SLEEPING_WAKE_REVERT_ARM_WAKE => wdf::WdfDevStatePwrPolSleepingWakeRevertArmWakeNP,
+            Self::SYSTEM_ASLEEP_WAKE_ARMED => wdf::WdfDevStatePwrPolSystemAsleepWakeArmedNP,
+            Self::SYSTEM_WAKE_DEVICE_WAKE_ENABLED_WAKE_CANCELED => {
+                wdf::WdfDevStatePwrPolSystemWakeDeviceWakeEnabledWakeCanceledNP
+            }
+            Self::SYSTEM_WAKE_DEVICE_WAKE_DISARM => wdf::WdfDevStatePwrPolSystemWakeDeviceWakeDisarmNP,
             _ => return self.0,
         };
-        if pageable { self.0 } else { variant | NOT_PAGEABLE }
+        if pageable { self.0 } else { variant }
     }
 }
 

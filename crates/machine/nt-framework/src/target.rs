@@ -52,9 +52,6 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
-/// `WdfIoTargetOpenByName`.
-pub(super) const BY_NAME: u32 = 2;
-
 /// `WDF_IO_TARGET_STATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(i32);

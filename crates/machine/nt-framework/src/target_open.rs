@@ -10,18 +10,14 @@ use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{Failure, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::file::FILE_OPENED;
+use windows_constants::framework::{WdfIoTargetOpenByName, WdfIoTargetOpenReopen, WdfIoTargetOpenUseExistingDevice};
 
 use super::device::{self, with_device};
 use super::state::with;
-use super::target::{BY_NAME, Behind, State, Target, TargetEvents, with_target};
+use super::target::{Behind, State, Target, TargetEvents, with_target};
 use super::target_state::close;
 use super::{Handle, file, object, send, structures};
-
-/// `WDF_IO_TARGET_OPEN_TYPE`.
-const EXISTING_DEVICE: u32 = 1;
-const REOPEN: u32 = 3;
-/// `FILE_OPENED`.
-const OPENED: u32 = 1;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
@@ -36,9 +32,9 @@ fn open(target: Handle, params: GuestPtr<WDF_IO_TARGET_OPEN_PARAMS>, from: u64) 
     structures::IO_TARGET_OPEN_PARAMS.check(params)?;
     match params.Type().read()? {
         // As in Microsoft's framework, only a target that was opened by name can be opened again.
-        REOPEN if kind != BY_NAME => return fail(NtStatus::InvalidDeviceRequest),
-        REOPEN => reopen(target, name, from)?,
-        BY_NAME => {
+        WdfIoTargetOpenReopen if kind != WdfIoTargetOpenByName => return fail(NtStatus::InvalidDeviceRequest),
+        WdfIoTargetOpenReopen => reopen(target, name, from)?,
+        WdfIoTargetOpenByName => {
             let events = TargetEvents {
                 query_remove: params.EvtIoTargetQueryRemove().read()?,
                 remove_canceled: params.EvtIoTargetRemoveCanceled().read()?,
@@ -47,18 +43,18 @@ fn open(target: Handle, params: GuestPtr<WDF_IO_TARGET_OPEN_PARAMS>, from: u64) 
             reopen(target, params.TargetDeviceName().text()?, from)?;
             with_target(target, |target| target.events = events);
         }
-        EXISTING_DEVICE => {
+        WdfIoTargetOpenUseExistingDevice => {
             needs_closed(target)?;
             let behind = existing(params.TargetDeviceObject().read()?, params.TargetFileObject().read()?)?;
             with_target(target, |target| {
-                (target.opened, target.watched) = ((EXISTING_DEVICE, String::new()), None);
+                (target.opened, target.watched) = ((WdfIoTargetOpenUseExistingDevice, String::new()), None);
             });
             return opened(target, behind);
         }
         // WdfIoTargetOpenLocalTargetByFile is only for user-mode drivers.
         _ => return fail(NtStatus::InvalidParameter),
     }
-    Ok(params.FileInformation().write(OPENED)?)
+    Ok(params.FileInformation().write(FILE_OPENED as u32)?)
 }
 
 /// Returns an error if a target is open.
@@ -106,7 +102,7 @@ fn reopen(target: Handle, name: String, from: u64) -> Outcome {
     };
     with_target(target, |target| {
         target.handle = handle;
-        (target.opened, target.watched) = ((BY_NAME, name), watched);
+        (target.opened, target.watched) = ((WdfIoTargetOpenByName, name), watched);
     });
     opened(target, behind)
 }

@@ -8,21 +8,18 @@ use nt_processor::layout::WDF_OBJECT_ATTRIBUTES;
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::framework::{
+    WdfIoTargetCancelSentIo, WdfIoTargetLeaveSentIoPending, WdfIoTargetOpenByName, WdfIoTargetPurgeIoAndWait,
+    WdfIoTargetWaitForSentIoToComplete,
+};
 
 use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::kind::Kind;
 use super::object::{self, create, created};
 use super::state::with;
-use super::target::{BY_NAME, Behind, State, Target, with_target};
+use super::target::{Behind, State, Target, with_target};
 use super::{Handle, file, send};
-
-/// `WDF_IO_TARGET_SENT_IO_ACTION`.
-const CANCEL_SENT: i32 = 1;
-const WAIT_FOR_SENT: i32 = 2;
-const LEAVE_SENT: i32 = 3;
-/// `WDF_IO_TARGET_PURGE_IO_ACTION`.
-const PURGE_AND_WAIT: i32 = 1;
 
 functions! { pub(super) FUNCTIONS;
     /// The first call creates the target.
@@ -76,29 +73,29 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfIoTargetStop(target: Handle, action: i32) {
-        if !matches!(action, CANCEL_SENT | WAIT_FOR_SENT | LEAVE_SENT) {
+        if !matches!(action, WdfIoTargetCancelSentIo | WdfIoTargetWaitForSentIoToComplete | WdfIoTargetLeaveSentIoPending) {
             verify::find(
                 Rule::BadArgument,
                 format_args!("invalid WDF_IO_TARGET_SENT_IO_ACTION {action}: expected 1 to 3"),
             );
         }
-        object::needs_passive(action != LEAVE_SENT);
+        object::needs_passive(action != WdfIoTargetLeaveSentIoPending);
         with_target(target, |target| {
             if matches!(target.state, State::STARTED | State::PURGED) {
                 target.state = State::STOPPED;
             }
         });
-        if action == CANCEL_SENT {
+        if action == WdfIoTargetCancelSentIo {
             cancel_sent(target);
         }
-        if action != LEAVE_SENT {
+        if action != WdfIoTargetLeaveSentIoPending {
             wait(target);
         }
     }
 
     #[irql(DISPATCH)]
     fn WdfIoTargetPurge(target: Handle, action: i32) {
-        let waits = action == PURGE_AND_WAIT;
+        let waits = action == WdfIoTargetPurgeIoAndWait;
         object::needs_passive(waits);
         with_target(target, |target| {
             if matches!(target.state, State::STARTED | State::STOPPED) {
@@ -163,7 +160,7 @@ pub(super) fn close(target: Handle, state: State) {
         references::dereference(physical.address());
     }
     match behind {
-        Behind::Framework { device, file } if kind == BY_NAME => file::close(device, file),
+        Behind::Framework { device, file } if kind == WdfIoTargetOpenByName => file::close(device, file),
         _ if handle != KernelHandle::default() => drop(references::close(handle)),
         _ => {}
     }

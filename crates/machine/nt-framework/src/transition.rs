@@ -3,6 +3,7 @@
 use etw_types::NtStatus;
 use nt_kernel::{call_back, kernel};
 use nt_verifier::routine::PASSIVE;
+use windows_constants::framework::WdfPowerDeviceD3Final;
 
 use super::device::{SelfManagedIo, Wake, with_device};
 use super::init::{
@@ -10,11 +11,6 @@ use super::init::{
 };
 use super::states::{PnpState, PolicyState, PowerState};
 use super::{Handle, idle, interrupt, policy, queue_state};
-
-/// `WDF_POWER_DEVICE_STATE`: D3 for a device that sleeps, and its final variant before the first start and after
-/// removal.
-pub(super) const D3: u32 = 4;
-pub(super) const D3_FINAL: u32 = 5;
 
 /// Runs a callback of the device, if the driver has set it.
 pub(super) fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) -> Result<(), NtStatus> {
@@ -171,7 +167,7 @@ impl Down {
 /// Brings a device to D0 from the state for which it left D0.
 pub(super) fn enter(device: Handle, up: &Up) -> Result<(), NtStatus> {
     let from = with_device(device, |device| device.left_for);
-    let is_start = from == D3_FINAL;
+    let is_start = from == WdfPowerDeviceD3Final;
     let arguments = [from.into()];
     idle::hold_parent(device);
     set_policy(device, up.enters);
@@ -190,7 +186,7 @@ pub(super) fn enter(device: Handle, up: &Up) -> Result<(), NtStatus> {
     let after = || event(device, D0_ENTRY_POST_INTERRUPTS, "EvtDeviceD0EntryPostInterruptsEnabled", &arguments);
     if let Err(status) = interrupt::enable_all(device).and_then(|()| after()) {
         let _ = interrupt::disable_all(device);
-        run_callback(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL.into()]);
+        run_callback(device, D0_EXIT, "EvtDeviceD0Exit", &[WdfPowerDeviceD3Final.into()]);
         return Err(status);
     }
     set_power(device, connected);
@@ -211,7 +207,7 @@ pub(super) fn enter(device: Handle, up: &Up) -> Result<(), NtStatus> {
         event(device, IO_RESTART, "EvtDeviceSelfManagedIoRestart", &[])
     };
     if let Err(status) = io {
-        let _ = leave(device, &Down::STOP, D3_FINAL);
+        let _ = leave(device, &Down::STOP, WdfPowerDeviceD3Final);
         return Err(status);
     }
     with_device(device, |device| {
@@ -227,7 +223,7 @@ pub(super) fn enter(device: Handle, up: &Up) -> Result<(), NtStatus> {
 /// Suspends self-managed I/O and brings a device from D0 to the given state. As in `FxPkgPnp::PowerGotoDxIoStoppedCommon`
 /// (`shared/irphandlers/pnp/powerstatemachine.cpp`), a callback that fails does not prevent the next one.
 pub(super) fn suspend(device: Handle, down: &'static Down, to: u32) -> Result<(), NtStatus> {
-    set_power(device, if to == D3_FINAL { PowerState::GOTO_D3_STOPPED } else { PowerState::GOTO_DX });
+    set_power(device, if to == WdfPowerDeviceD3Final { PowerState::GOTO_D3_STOPPED } else { PowerState::GOTO_DX });
     set_policy(device, down.suspends);
     let suspended = event(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
     let left = leave(device, down, to);
@@ -251,7 +247,7 @@ fn arm(device: Handle, down: &'static Down) -> &'static Down {
 
 /// Brings a device from D0 to the given state.
 fn leave(device: Handle, down: &'static Down, to: u32) -> Result<(), NtStatus> {
-    let (leaving, left) = if to == D3_FINAL {
+    let (leaving, left) = if to == WdfPowerDeviceD3Final {
         (PowerState::GOTO_D3_STOPPED, PowerState::STOPPED)
     } else {
         (PowerState::GOTO_DX_IO_STOPPED, PowerState::DX)

@@ -6,6 +6,9 @@ use nt_kernel::{Answer, call_back, kernel};
 use nt_processor::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG};
 use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
+use windows_constants::framework::{
+    WdfWmiEventControl, WdfWmiInstanceControl, WdfWmiProviderEventOnly, WdfWmiProviderExpensive, WdfWmiProviderTracing,
+};
 
 use super::attributes::Attributes;
 use super::device;
@@ -13,14 +16,6 @@ use super::kind::Kind;
 use super::object::{self, create, created, created_if_wanted};
 use super::state::with;
 use super::{Handle, life, structures};
-
-/// `WDF_WMI_PROVIDER_CONTROL`.
-const EVENTS: i32 = 1;
-const INSTANCES: i32 = 2;
-/// `WDF_WMI_PROVIDER_FLAGS`.
-const EVENT_ONLY: u32 = 1;
-const EXPENSIVE: u32 = 2;
-const TRACING: u32 = 4;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -45,8 +40,8 @@ functions! { pub(super) FUNCTIONS;
     fn WdfWmiProviderIsEnabled(handle: Handle, control: i32) -> bool {
         let provider = provider(handle);
         match control {
-            EVENTS => provider.events,
-            INSTANCES => provider.instances,
+            WdfWmiEventControl => provider.events,
+            WdfWmiInstanceControl => provider.instances,
             _ => false,
         }
     }
@@ -183,9 +178,9 @@ fn new_provider(
     structures::WMI_PROVIDER_CONFIG.check(config)?;
     let (guid, flags) = (config.Guid().id()?, config.Flags().read()?);
     let control = config.EvtWmiProviderFunctionControl().read()?;
-    let is_unknown = flags & !(EVENT_ONLY | EXPENSIVE | TRACING) != 0;
-    let is_mixed = flags & TRACING != 0 && flags != TRACING;
-    let is_never_called = !control.is_null() && flags & (EXPENSIVE | TRACING) == 0;
+    let is_unknown = flags & !(WdfWmiProviderEventOnly | WdfWmiProviderExpensive | WdfWmiProviderTracing) != 0;
+    let is_mixed = flags & WdfWmiProviderTracing != 0 && flags != WdfWmiProviderTracing;
+    let is_never_called = !control.is_null() && flags & (WdfWmiProviderExpensive | WdfWmiProviderTracing) == 0;
     if is_unknown || is_mixed || is_never_called || guid == Guid::default() {
         return fail(NtStatus::InvalidParameter);
     }
@@ -235,7 +230,9 @@ fn new_instance(
         sets || !config.EvtWmiInstanceQueryInstance.is_null() || !config.EvtWmiInstanceExecuteMethod.is_null();
     let uses_context = config.UseContextForQuery != 0;
     let context = Attributes::read(attributes)?.context.map(|context| context.size);
-    if flags & EVENT_ONLY != 0 && (uses_context || has_callback) || uses_context && (sets || context.is_none()) {
+    if flags & WdfWmiProviderEventOnly != 0 && (uses_context || has_callback)
+        || uses_context && (sets || context.is_none())
+    {
         return fail(NtStatus::InvalidParameter);
     }
     if uses_context && context.is_some_and(|size| size < least.into()) {
@@ -342,7 +339,7 @@ fn control(owner: Handle, events: bool, on: bool) -> Answer {
     });
     let mut status = NtStatus::Success;
     if let Some(callback) = callback.non_null() {
-        let control = if events { EVENTS } else { INSTANCES };
+        let control = if events { WdfWmiEventControl } else { WdfWmiInstanceControl };
         let arguments = [owner.as_int(), control.cast_unsigned().into(), on.into()];
         status = NtStatus::from_int(call_back("EvtWmiProviderFunctionControl", PASSIVE, callback, &arguments) as u32);
     }

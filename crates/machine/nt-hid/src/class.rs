@@ -1,38 +1,37 @@
 //! The entry points of the class driver.
 
 use etw_types::NtStatus;
-use nt_kernel::io::device as objects;
-use nt_kernel::io::major::{CLEANUP, CLOSE, CREATE, PNP, POWER, SYSTEM_CONTROL};
 use nt_kernel::io::request::{complete_with, dispatch_to, forward};
-use nt_kernel::io::stack;
+use nt_kernel::io::{device as objects, stack};
 use nt_kernel::{RequestKind, call_back, kernel};
 use nt_processor::layout::{HID_DEVICE_EXTENSION, HID_MINIDRIVER_REGISTRATION, IRP};
 use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{DISPATCH, Failure, HID_CLASS, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::device::FILE_DEVICE_UNKNOWN;
+use windows_constants::hid::HID_REVISION;
+use windows_constants::request::{
+    IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE, IRP_MJ_PNP, IRP_MJ_POWER, IRP_MJ_SYSTEM_CONTROL,
+};
 
 use super::state::{Device, Driver, Minidriver, Object, state};
 use super::{client, device, minidriver};
 
-/// `HID_REVISION`.
-const REVISION: u32 = 1;
-/// `FILE_DEVICE_UNKNOWN`.
-const UNKNOWN: u32 = 0x22;
 /// The names of the entry points, which no driver can import.
 const ADD_DEVICE: &str = "(HID class AddDevice)";
 const DISPATCH_ROUTINE: &str = "(HID class dispatch)";
 
 /// The major functions that the class driver handles.
 const MAJORS: [u8; 10] = [
-    CREATE,
-    CLOSE,
-    CLEANUP,
+    IRP_MJ_CREATE,
+    IRP_MJ_CLOSE,
+    IRP_MJ_CLEANUP,
     RequestKind::READ.as_int(),
     RequestKind::WRITE.as_int(),
     RequestKind::DEVICE_CONTROL.as_int(),
     RequestKind::INTERNAL_DEVICE_CONTROL.as_int(),
-    PNP,
-    POWER,
-    SYSTEM_CONTROL,
+    IRP_MJ_PNP,
+    IRP_MJ_POWER,
+    IRP_MJ_SYSTEM_CONTROL,
 ];
 
 routines! { pub(super) ROUTINES;
@@ -40,7 +39,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), module(HID_CLASS), fails(NO_RESOURCES), keeps_nothing]
     fn HidRegisterMinidriver(&call, registration: GuestPtr<HID_MINIDRIVER_REGISTRATION>) -> Outcome {
         let requested = registration.read()?;
-        if requested.Revision != REVISION {
+        if requested.Revision != HID_REVISION {
             return fail(NtStatus::RevisionMismatch);
         }
         let (driver, extension) = (requested.DriverObject, requested.DriverObject.DriverExtension().read()?);
@@ -66,7 +65,7 @@ routines! { pub(super) ROUTINES;
         let own = size_of::<HID_DEVICE_EXTENSION>() as u32;
         let new = objects::Description {
             extension: own.saturating_add(minidriver.extension),
-            kind: UNKNOWN,
+            kind: FILE_DEVICE_UNKNOWN,
             characteristics: 0,
             exclusive: false,
         };
@@ -97,12 +96,12 @@ routines! { pub(super) ROUTINES;
         let place = irp.CurrentStackLocation().read()?;
         let major = place.MajorFunction().read()?;
         let served = match (major, RequestKind::from_int(major)) {
-            // Open and close are no business of the minidriver.
-            (CREATE | CLEANUP | CLOSE, _) => Ok(complete_with(irp, NtStatus::Success, 0)?),
+            // Open and close are not the minidriver's business.
+            (IRP_MJ_CREATE | IRP_MJ_CLEANUP | IRP_MJ_CLOSE, _) => Ok(complete_with(irp, NtStatus::Success, 0)?),
             (_, RequestKind::READ) => client::read(device, irp),
             (_, RequestKind::WRITE) => client::write(device, irp),
             (_, kind) if kind.has_code() => client::control(device, irp),
-            (PNP, _) if device::handles(place.MinorFunction().read()?) => device::plug_and_play(device, irp, place),
+            (IRP_MJ_PNP, _) if device::handles(place.MinorFunction().read()?) => device::plug_and_play(device, irp, place),
             _ => pass(device, irp, major),
         };
         match served {

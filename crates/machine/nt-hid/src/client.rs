@@ -11,6 +11,14 @@ use nt_processor::layout::{HID_COLLECTION_INFORMATION, HID_XFER_PACKET, IRP};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use nt_verifier::routine::Outcome;
 use nt_verifier::verify::{self, At, GapKind, Rule, gap};
+use windows_constants::hid::{
+    HID_STRING_ID_IMANUFACTURER, HID_STRING_ID_IPRODUCT, HID_STRING_ID_ISERIALNUMBER, IOCTL_HID_FLUSH_QUEUE,
+    IOCTL_HID_GET_COLLECTION_INFORMATION, IOCTL_HID_GET_FEATURE, IOCTL_HID_GET_INDEXED_STRING,
+    IOCTL_HID_GET_INPUT_REPORT, IOCTL_HID_GET_MANUFACTURER_STRING, IOCTL_HID_GET_PRODUCT_STRING,
+    IOCTL_HID_GET_SERIALNUMBER_STRING, IOCTL_HID_GET_STRING, IOCTL_HID_READ_REPORT, IOCTL_HID_SET_FEATURE,
+    IOCTL_HID_SET_OUTPUT_REPORT, IOCTL_HID_WRITE_REPORT,
+};
+use windows_constants::request::SL_PENDING_RETURNED;
 
 use super::code;
 use super::minidriver::{self, Control};
@@ -19,10 +27,6 @@ use super::state::{Description, Object, state};
 
 /// The language of strings, English (United States), in the upper half of the argument.
 const LANGUAGE: u64 = 0x0409 << 16;
-/// `HID_STRING_ID_IMANUFACTURER`, and the two that follow.
-const MANUFACTURER: u64 = 14;
-const PRODUCT: u64 = 15;
-const SERIAL_NUMBER: u64 = 16;
 
 /// What becomes of a client's request: its status and `IoStatus.Information`.
 type End = Result<(NtStatus, u64), Fault>;
@@ -40,7 +44,7 @@ fn pass(
     end: impl FnOnce(Completion) -> End + Send + 'static,
 ) -> Outcome<NtStatus> {
     let place = irp.CurrentStackLocation().read()?;
-    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    place.Control().change(|control| control | SL_PENDING_RETURNED)?;
     let finish = move |completion: Completion| -> Result<(), Fault> {
         let (status, information) = end(completion)?;
         request::not_cancelable(irp);
@@ -106,14 +110,15 @@ pub(super) fn read(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
         return refuse(irp, NtStatus::InvalidBufferSize);
     }
     let memory = Memory::new(longest.into())?;
-    let control = Control { code: code::READ_REPORT, output: longest, buffer: memory.0.start(), ..Control::default() };
+    let control =
+        Control { code: IOCTL_HID_READ_REPORT, output: longest, buffer: memory.0.start(), ..Control::default() };
     pass(device, irp, control, move |completion| {
-        let report = transferred(device, code::READ_REPORT, &memory, completion)?;
+        let report = transferred(device, IOCTL_HID_READ_REPORT, &memory, completion)?;
         if !completion.status.is_success() {
             return Ok((completion.status, 0));
         }
         if let Some(mistake) = description.reports.mistake(&report) {
-            find(device, code::READ_REPORT, format_args!("completes the request with {mistake}"));
+            find(device, IOCTL_HID_READ_REPORT, format_args!("completes the request with {mistake}"));
             return Ok((NtStatus::Unsuccessful, 0));
         }
         let all = [prefix, &report].concat();
@@ -126,7 +131,7 @@ pub(super) fn read(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
 pub(super) fn write(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     let [length, ..] = irp.CurrentStackLocation().read()?.Parameters().read()?;
     let report = irp.SystemBuffer().read()?.array(u64::from(length as u32)).read()?;
-    send(device, irp, (code::WRITE_REPORT, Kind::Output), &report, u64::from(length as u32))
+    send(device, irp, (IOCTL_HID_WRITE_REPORT, Kind::Output), &report, u64::from(length as u32))
 }
 
 /// A control request.
@@ -135,14 +140,14 @@ pub(super) fn control(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     let (output, input, code) = (output as u32, input as u32, code as u32);
     let given = || irp.SystemBuffer().read()?.array(input.into()).read();
     match code {
-        code::GET_FEATURE => fetch(device, irp, (code, Kind::Feature), output),
-        code::GET_INPUT_REPORT => fetch(device, irp, (code, Kind::Input), output),
-        code::SET_FEATURE => send(device, irp, (code, Kind::Feature), &given()?, 0),
-        code::SET_OUTPUT_REPORT => send(device, irp, (code, Kind::Output), &given()?, 0),
-        code::GET_MANUFACTURER_STRING => string(device, irp, MANUFACTURER, output),
-        code::GET_PRODUCT_STRING => string(device, irp, PRODUCT, output),
-        code::GET_SERIALNUMBER_STRING => string(device, irp, SERIAL_NUMBER, output),
-        code::GET_INDEXED_STRING => {
+        IOCTL_HID_GET_FEATURE => fetch(device, irp, (code, Kind::Feature), output),
+        IOCTL_HID_GET_INPUT_REPORT => fetch(device, irp, (code, Kind::Input), output),
+        IOCTL_HID_SET_FEATURE => send(device, irp, (code, Kind::Feature), &given()?, 0),
+        IOCTL_HID_SET_OUTPUT_REPORT => send(device, irp, (code, Kind::Output), &given()?, 0),
+        IOCTL_HID_GET_MANUFACTURER_STRING => string(device, irp, HID_STRING_ID_IMANUFACTURER, output),
+        IOCTL_HID_GET_PRODUCT_STRING => string(device, irp, HID_STRING_ID_IPRODUCT, output),
+        IOCTL_HID_GET_SERIALNUMBER_STRING => string(device, irp, HID_STRING_ID_ISERIALNUMBER, output),
+        IOCTL_HID_GET_INDEXED_STRING => {
             let Some(index) = given()?.first_chunk().copied().map(u32::from_le_bytes) else {
                 return refuse(irp, NtStatus::InvalidBufferSize);
             };
@@ -150,9 +155,9 @@ pub(super) fn control(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
             let control = Control { code, output, argument, mdl, ..Control::default() };
             pass(device, irp, control, |completion| Ok((completion.status, completion.information)))
         }
-        code::GET_COLLECTION_INFORMATION => collection(device, irp, output),
+        IOCTL_HID_GET_COLLECTION_INFORMATION => collection(device, irp, output),
         // Each read waits for its own report, so nothing is queued.
-        code::FLUSH_QUEUE => refuse(irp, NtStatus::Success),
+        IOCTL_HID_FLUSH_QUEUE => refuse(irp, NtStatus::Success),
         _ => {
             let what = format!("nt-host's HID class driver does not model the control code {code:#X}");
             gap::add(GapKind::NotReached, what);
@@ -230,7 +235,7 @@ fn fetch(device: Object, irp: GuestPtr<IRP>, (code, kind): (u32, Kind), room: u3
 fn string(device: Object, irp: GuestPtr<IRP>, id: u64, room: u32) -> Outcome<NtStatus> {
     let Some(mdl) = irp.MdlAddress().read()?.non_null() else { return refuse(irp, NtStatus::InvalidBufferSize) };
     let (memory, place) = (Memory::new(room.into())?, mdl::start(mdl)?);
-    let (code, argument) = (code::GET_STRING, LANGUAGE | id);
+    let (code, argument) = (IOCTL_HID_GET_STRING, LANGUAGE | id);
     let control = Control { code, output: room, argument, buffer: memory.0.start(), ..Control::default() };
     pass(device, irp, control, move |completion| {
         let text = transferred(device, code, &memory, completion)?;

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use etw_types::NtStatus;
 use nt_kernel::io::client::Submission;
-use nt_kernel::io::major::PNP;
-use nt_kernel::io::manager::{REMOVE_DEVICE, START_DEVICE};
 use nt_kernel::io::request::complete_with;
 use nt_kernel::io::{device as objects, stack};
 use nt_kernel::{kernel, lock};
@@ -13,19 +11,22 @@ use nt_processor::layout::{HID_DEVICE_ATTRIBUTES, IO_STACK_LOCATION, IRP};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Outcome, fail, status_of};
 use nt_verifier::verify::gap;
+use windows_constants::hid::{
+    HID_HID_DESCRIPTOR_TYPE, HID_REPORT_DESCRIPTOR_TYPE, IOCTL_HID_GET_DEVICE_ATTRIBUTES,
+    IOCTL_HID_GET_DEVICE_DESCRIPTOR, IOCTL_HID_GET_REPORT_DESCRIPTOR,
+};
+use windows_constants::request::{IRP_MJ_PNP, IRP_MN_REMOVE_DEVICE, IRP_MN_START_DEVICE};
 
 use super::minidriver::{self, Control};
 use super::state::{Description, Object, state};
 use super::{code, report};
 
-/// The size of `HID_DESCRIPTOR`, and the types of it and of a report descriptor.
+/// The size of `HID_DESCRIPTOR`.
 const DESCRIPTOR: u32 = 9;
-const DESCRIPTOR_TYPE: u8 = 0x21;
-const REPORT_TYPE: u8 = 0x22;
 
 /// Returns whether the class driver does more with a plug-and-play request than pass it to the minidriver.
 pub(super) const fn handles(minor: u8) -> bool {
-    matches!(minor, START_DEVICE | REMOVE_DEVICE)
+    matches!(minor, IRP_MN_START_DEVICE | IRP_MN_REMOVE_DEVICE)
 }
 
 /// Starts or removes a device. The minidriver gets a request of its own, and passes it down; then the class driver does its
@@ -36,9 +37,9 @@ pub(super) fn plug_and_play(
     place: GuestPtr<IO_STACK_LOCATION>,
 ) -> Outcome<NtStatus> {
     let (minor, parameters) = (place.MinorFunction().read()?, place.Parameters().read()?);
-    let submission = Submission { major: PNP, minor, parameters, ..Submission::default() };
+    let submission = Submission { major: IRP_MJ_PNP, minor, parameters, ..Submission::default() };
     let mut status = minidriver::send(device, &submission)?.status;
-    if minor == REMOVE_DEVICE {
+    if minor == IRP_MN_REMOVE_DEVICE {
         let lower = state().devices.get(&device).map(|device| device.lower);
         complete_with(irp, status, 0)?;
         lower.map_or(Ok(()), |lower| delete(device, lower))?;
@@ -59,21 +60,21 @@ pub(super) fn delete(device: Object, lower: Object) -> Result<(), Fault> {
 
 /// Asks the minidriver for the descriptors and attributes of a device that has started.
 fn describe(device: Object) -> Outcome {
-    let descriptor = query(device, code::GET_DEVICE_DESCRIPTOR, DESCRIPTOR)?;
+    let descriptor = query(device, IOCTL_HID_GET_DEVICE_DESCRIPTOR, DESCRIPTOR)?;
     let length = match descriptor.as_slice() {
-        [length, DESCRIPTOR_TYPE, _, _, _, count, REPORT_TYPE, low, high]
+        [length, HID_HID_DESCRIPTOR_TYPE, _, _, _, count, HID_REPORT_DESCRIPTOR_TYPE, low, high]
             if u32::from(*length) >= DESCRIPTOR && *count != 0 =>
         {
             u16::from_le_bytes([*low, *high])
         }
         bytes => return refuse(&format!("the HID descriptor is not valid: {bytes:02x?}")),
     };
-    let attributes = query(device, code::GET_DEVICE_ATTRIBUTES, size_of::<HID_DEVICE_ATTRIBUTES>() as u32)?;
+    let attributes = query(device, IOCTL_HID_GET_DEVICE_ATTRIBUTES, size_of::<HID_DEVICE_ATTRIBUTES>() as u32)?;
     let number = |at: usize| attributes.get(at..).and_then(|rest| rest.first_chunk()).copied().map(u16::from_le_bytes);
     let (Some(vendor), Some(product), Some(version)) = (number(4), number(6), number(8)) else {
         return refuse(&format!("HID_DEVICE_ATTRIBUTES has only {} bytes", attributes.len()));
     };
-    let bytes = query(device, code::GET_REPORT_DESCRIPTOR, length.into())?;
+    let bytes = query(device, IOCTL_HID_GET_REPORT_DESCRIPTOR, length.into())?;
     if bytes.len() != usize::from(length) {
         return refuse(&format!("the report descriptor has {} bytes, the HID descriptor says {length}", bytes.len()));
     }

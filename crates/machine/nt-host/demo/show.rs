@@ -23,7 +23,7 @@ const STATUSES: [(&str, &str); 6] = [
     ("AdminTrackBinary", "EtwSetInformation, class 0, of the manifest's provider"),
 ];
 
-/// Prints the text to standard output. It is no error if the reader has closed it (`| head`).
+/// Prints the text to standard output. It is not an error if the reader has closed it (`| head`).
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

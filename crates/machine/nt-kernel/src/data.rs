@@ -96,8 +96,6 @@ const VARIABLE: u64 = 16;
 const OBJECT: u64 = 0x400;
 /// The size of the system process and of its name. Drivers that look for the name read as much as three pages.
 const SYSTEM_PROCESS: u64 = 0x3000;
-/// `ProcessObject`.
-const PROCESS: u8 = 3;
 
 /// The variables of a machine, and the objects that they point to.
 #[derive(Default)]
@@ -143,7 +141,7 @@ fn make(config: &Config, start: GuestPtr<u8>) -> Result<Variables, Fault> {
         if matches!(value, Process) {
             object = start.at(count * (VARIABLE + OBJECT));
             variables.process = object.cast();
-            variables.process.Header().initialize(PROCESS, 0)?;
+            variables.process.Header().initialize(ProcessObject, 0)?;
             // The process name, for routines that return it.
             variables.process.after::<u8>().write_all(b"System\0")?;
         }
@@ -177,6 +175,7 @@ enum Exported {
 }
 
 use Exported::{Identifier, Privilege};
+use windows_constants::object::ProcessObject;
 
 /// `SE_EXPORTS` up to the SID of all application packages, in the order of ntifs.h.
 const SECURITY: [Exported; 66] = [

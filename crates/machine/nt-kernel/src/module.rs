@@ -5,31 +5,24 @@
 
 use std::io;
 
+use super::data::Variables;
+use crate::config::Config;
 use nt_processor::cpu::stubs::Stubs;
 use nt_processor::layout::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64, IMAGE_SECTION_HEADER};
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
+use windows_constants::image::{
+    IMAGE_DOS_SIGNATURE, IMAGE_FILE_EXECUTABLE_IMAGE, IMAGE_FILE_LARGE_ADDRESS_AWARE, IMAGE_FILE_MACHINE_AMD64,
+    IMAGE_NT_OPTIONAL_HDR64_MAGIC, IMAGE_NT_SIGNATURE, IMAGE_SCN_CNT_CODE, IMAGE_SCN_CNT_INITIALIZED_DATA,
+    IMAGE_SCN_MEM_EXECUTE, IMAGE_SCN_MEM_READ, IMAGE_SCN_MEM_WRITE, IMAGE_SUBSYSTEM_NATIVE,
+};
 
-use super::data::Variables;
-use crate::config::Config;
-
-/// `MZ` and `PE` as numbers.
-const DOS_MAGIC: u16 = 0x5A4D;
-const NT_SIGNATURE: u32 = 0x4550;
-const AMD64: u16 = 0x8664;
-const PE32_PLUS: u16 = 0x020B;
-/// Executable, and can handle addresses above 2 GiB.
-const CHARACTERISTICS: u16 = 0x22;
-const NATIVE: u16 = 1;
-/// `IMAGE_SCN_…`: the contents and the access rights of a section.
-const CODE: u32 = 1 << 5;
-const DATA: u32 = 1 << 6;
-const EXECUTE: u32 = 1 << 29;
-const READ: u32 = 1 << 30;
-const WRITE: u32 = 1 << 31;
+const CHARACTERISTICS: u16 = IMAGE_FILE_EXECUTABLE_IMAGE | IMAGE_FILE_LARGE_ADDRESS_AWARE;
 /// The names and rights of the sections. The export directory is read-only, as on Windows.
-#[rustfmt::skip]
-const SECTIONS: [(&[u8; 8], u32); 3] =
-    [(b".edata\0\0", READ | DATA), (b".text\0\0\0", READ | EXECUTE | CODE), (b".data\0\0\0", READ | WRITE | DATA)];
+const SECTIONS: [(&[u8; 8], u32); 3] = [
+    (b".edata\0\0", IMAGE_SCN_MEM_READ | IMAGE_SCN_CNT_INITIALIZED_DATA),
+    (b".text\0\0\0", IMAGE_SCN_MEM_READ | IMAGE_SCN_MEM_EXECUTE | IMAGE_SCN_CNT_CODE),
+    (b".data\0\0\0", IMAGE_SCN_MEM_READ | IMAGE_SCN_MEM_WRITE | IMAGE_SCN_CNT_INITIALIZED_DATA),
+];
 
 /// The number of pages for the page tables of four levels and the page that they lead to, the number of entries of a
 /// table, and the flags of an entry: present, writable, accessed, dirty.
@@ -95,19 +88,19 @@ impl Module {
 
     fn write_headers(&self, config: &Config, places: [u64; 3], sizes: [u64; 3]) -> Result<(), Fault> {
         let dos = self.at::<IMAGE_DOS_HEADER>(0);
-        dos.e_magic().write(DOS_MAGIC)?;
+        dos.e_magic().write(IMAGE_DOS_SIGNATURE)?;
         dos.e_lfanew().write(size_of::<IMAGE_DOS_HEADER>() as u32)?;
         let headers = dos.after::<IMAGE_NT_HEADERS64>();
-        headers.Signature().write(NT_SIGNATURE)?;
+        headers.Signature().write(IMAGE_NT_SIGNATURE)?;
         let file = headers.FileHeader();
-        file.Machine().write(AMD64)?;
+        file.Machine().write(IMAGE_FILE_MACHINE_AMD64)?;
         file.NumberOfSections().write(SECTIONS.len() as u16)?;
         file.SizeOfOptionalHeader().write(0xF0)?;
         file.Characteristics().write(CHARACTERISTICS)?;
         let version = config.os.nt_version();
         let version = [version.major, version.minor];
         let optional = headers.OptionalHeader();
-        optional.Magic().write(PE32_PLUS)?;
+        optional.Magic().write(IMAGE_NT_OPTIONAL_HDR64_MAGIC)?;
         optional.SizeOfCode().write(sizes[1] as u32)?;
         optional.SizeOfInitializedData().write((sizes[0] + sizes[2]) as u32)?;
         optional.BaseOfCode().write(places[1] as u32)?;
@@ -119,7 +112,7 @@ impl Module {
         optional.SubsystemVersion().write(version)?;
         optional.SizeOfImage().write((self.region.size - TABLES * PAGE) as u32)?;
         optional.SizeOfHeaders().write(PAGE as u32)?;
-        optional.Subsystem().write(NATIVE)?;
+        optional.Subsystem().write(IMAGE_SUBSYSTEM_NATIVE)?;
         optional.NumberOfRvaAndSizes().write(16)?;
         let exports = optional.DataDirectory().element(0).unwrap_or_default();
         exports.VirtualAddress().write(places[0] as u32)?;

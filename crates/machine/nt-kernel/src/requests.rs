@@ -1,6 +1,10 @@
 //! The requests of clients: what they send, and what they get back.
 
 use etw_types::NtStatus;
+use windows_constants::request::{
+    IRP_MJ_CREATE, IRP_MJ_DEVICE_CONTROL, IRP_MJ_DIRECTORY_CONTROL, IRP_MJ_INTERNAL_DEVICE_CONTROL,
+    IRP_MJ_QUERY_INFORMATION, IRP_MJ_READ, IRP_MJ_SET_INFORMATION, IRP_MJ_WRITE,
+};
 
 /// The kind of a client's request: the IRP's major function, which is also the number in the framework's
 /// `WDF_REQUEST_TYPE`.
@@ -10,22 +14,22 @@ pub struct RequestKind(u8);
 
 impl RequestKind {
     /// `IRP_MJ_CREATE`.
-    pub const CREATE: Self = Self(0x00);
+    pub const CREATE: Self = Self(IRP_MJ_CREATE);
     /// `IRP_MJ_READ`.
-    pub const READ: Self = Self(0x03);
+    pub const READ: Self = Self(IRP_MJ_READ);
     /// `IRP_MJ_WRITE`.
-    pub const WRITE: Self = Self(0x04);
+    pub const WRITE: Self = Self(IRP_MJ_WRITE);
     /// `IRP_MJ_QUERY_INFORMATION`.
-    pub const QUERY_INFORMATION: Self = Self(0x05);
+    pub const QUERY_INFORMATION: Self = Self(IRP_MJ_QUERY_INFORMATION);
     /// `IRP_MJ_SET_INFORMATION`.
-    pub const SET_INFORMATION: Self = Self(0x06);
+    pub const SET_INFORMATION: Self = Self(IRP_MJ_SET_INFORMATION);
     /// `IRP_MJ_DIRECTORY_CONTROL`: the entries of a folder.
-    pub const DIRECTORY_CONTROL: Self = Self(0x0C);
+    pub const DIRECTORY_CONTROL: Self = Self(IRP_MJ_DIRECTORY_CONTROL);
     /// `IRP_MJ_DEVICE_CONTROL`.
-    pub const DEVICE_CONTROL: Self = Self(0x0E);
+    pub const DEVICE_CONTROL: Self = Self(IRP_MJ_DEVICE_CONTROL);
 
     /// `IRP_MJ_INTERNAL_DEVICE_CONTROL`.
-    pub const INTERNAL_DEVICE_CONTROL: Self = Self(0x0F);
+    pub const INTERNAL_DEVICE_CONTROL: Self = Self(IRP_MJ_INTERNAL_DEVICE_CONTROL);
 
     /// Returns whether a request of this kind has a control code.
     #[must_use]

@@ -2,24 +2,34 @@
 
 use std::io;
 
-use nt_processor::layout::{KSYSTEM_TIME, KUSER_SHARED_DATA};
-use nt_processor::memory::{Fault, GuestPtr, Protection, Region};
-
 use crate::config::{Config, EPOCH};
 use crate::kernel;
 use crate::sync::timer::TICK;
+use nt_processor::layout::{KSYSTEM_TIME, KUSER_SHARED_DATA};
+use nt_processor::memory::{Fault, GuestPtr, Protection, Region};
+use windows_constants::processor::{
+    PF_COMPARE_EXCHANGE_DOUBLE, PF_COMPARE_EXCHANGE128, PF_MMX_INSTRUCTIONS_AVAILABLE, PF_NX_ENABLED, PF_PAE_ENABLED,
+    PF_RDTSC_INSTRUCTION_AVAILABLE, PF_SSE3_INSTRUCTIONS_AVAILABLE, PF_XMMI_INSTRUCTIONS_AVAILABLE,
+    PF_XMMI64_INSTRUCTIONS_AVAILABLE, PROCESSOR_ARCHITECTURE_AMD64,
+};
+use windows_constants::system::NtProductWinNt;
 
 /// The size of the physical memory in pages: 2 GiB.
 pub(super) const PHYSICAL_PAGES: u32 = 0x8_0000;
-/// `NtProductWinNt`: a workstation, not a server.
-const CLIENT: u32 = 1;
-/// `PROCESSOR_ARCHITECTURE_AMD64`.
-const AMD64: u16 = 9;
 /// `TickCountMultiplier`: milliseconds per tick, as a fixed-point number with 24 fractional bits.
 const TICK_MULTIPLIER: u32 = ((TICK << 24) / 10_000) as u32;
-/// The `PF_…` features that every x64 processor has: hardware floating point, compare and exchange of 8 and 16 bytes,
-/// MMX, SSE, RDTSC, PAE, SSE2, SSE3, NX.
-const FEATURES: [u8; 9] = [2, 14, 3, 6, 8, 9, 10, 13, 12];
+/// The features that every x64 processor has.
+const FEATURES: [u8; 9] = [
+    PF_COMPARE_EXCHANGE_DOUBLE,
+    PF_COMPARE_EXCHANGE128,
+    PF_MMX_INSTRUCTIONS_AVAILABLE,
+    PF_XMMI_INSTRUCTIONS_AVAILABLE,
+    PF_RDTSC_INSTRUCTION_AVAILABLE,
+    PF_PAE_ENABLED,
+    PF_XMMI64_INSTRUCTIONS_AVAILABLE,
+    PF_SSE3_INSTRUCTIONS_AVAILABLE,
+    PF_NX_ENABLED,
+];
 const SYSTEM_ROOT: &str = "C:\\Windows";
 
 /// The page of this machine.
@@ -55,9 +65,9 @@ fn fill(page: GuestPtr<KUSER_SHARED_DATA>, config: &Config) -> Result<(), Fault>
         place.write(unit)?;
     }
     page.NtBuildNumber().write(config.os.build())?;
-    page.NtProductType().write(CLIENT)?;
+    page.NtProductType().write(NtProductWinNt)?;
     page.ProductTypeIsValid().write(1)?;
-    page.NativeProcessorArchitecture().write(AMD64)?;
+    page.NativeProcessorArchitecture().write(PROCESSOR_ARCHITECTURE_AMD64)?;
     page.NtMajorVersion().write(nt.major.into())?;
     page.NtMinorVersion().write(nt.minor.into())?;
     for feature in FEATURES {

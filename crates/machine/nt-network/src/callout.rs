@@ -7,17 +7,12 @@ use nt_processor::layout::{FWPS_CALLOUT, FWPS_FILTER, GUID};
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{Call, FILTERING, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filtering_platform::{
+    FWP_ACTION_FLAG_CALLOUT, FWPM_FILTER_FLAG_CLEAR_ACTION_RIGHT, FWPM_FILTER_FLAG_PERMIT_IF_CALLOUT_UNREGISTERED,
+    FWPS_CALLOUT_NOTIFY_ADD_FILTER, FWPS_CALLOUT_NOTIFY_DELETE_FILTER,
+};
 
 use super::state::{Callout, Filter, State, state};
-
-/// `FWPS_CALLOUT_NOTIFY_TYPE`.
-const ADD_FILTER: u64 = 0;
-const DELETE_FILTER: u64 = 1;
-/// `FWP_ACTION_FLAG_CALLOUT`.
-pub(super) const ACTION_CALLOUT: u32 = 0x4000;
-/// `FWPM_FILTER_FLAG_CLEAR_ACTION_RIGHT` and `FWPM_FILTER_FLAG_PERMIT_IF_CALLOUT_UNREGISTERED`.
-pub(super) const CLEAR_RIGHT: u32 = 8;
-pub(super) const PERMIT_IF_UNREGISTERED: u32 = 0x10;
 
 /// A routine for each version of `FWPS_CALLOUT`. Only the types of the driver's functions differ.
 macro_rules! register {
@@ -109,7 +104,9 @@ pub(super) fn share(filter: &Filter, sublayer_weight: u16) -> Outcome<GuestPtr<F
     shared.subLayerWeight().write(sublayer_weight)?;
     // The flags have other numbers there.
     let flag = |flag, number: u16| if filter.flags & flag == 0 { 0 } else { number };
-    shared.flags().write(flag(CLEAR_RIGHT, 1) | flag(PERMIT_IF_UNREGISTERED, 2))?;
+    shared.flags().write(
+        flag(FWPM_FILTER_FLAG_CLEAR_ACTION_RIGHT, 1) | flag(FWPM_FILTER_FLAG_PERMIT_IF_CALLOUT_UNREGISTERED, 2),
+    )?;
     shared.actionType().write(filter.action)?;
     shared.context().write(filter.context)?;
     Ok(shared)
@@ -117,13 +114,13 @@ pub(super) fn share(filter: &Filter, sublayer_weight: u16) -> Outcome<GuestPtr<F
 
 /// Notifies the callout of a filter that the filter was added. Returns the status of the callout.
 pub(super) fn added(filter: &Filter) -> Result<NtStatus, Fault> {
-    let Some(callout) = registered(filter.callout).filter(|_| filter.action & ACTION_CALLOUT != 0) else {
+    let Some(callout) = registered(filter.callout).filter(|_| filter.action & FWP_ACTION_FLAG_CALLOUT != 0) else {
         return Ok(NtStatus::Success);
     };
     filter.shared.calloutId().write(callout.id)?;
     let key = lock(&kernel().pool).new_object::<GUID>();
     key.set_id(filter.key)?;
-    let arguments = [ADD_FILTER, key.address(), filter.shared.address()];
+    let arguments = [FWPS_CALLOUT_NOTIFY_ADD_FILTER, key.address(), filter.shared.address()];
     let status = call_back("notifyFn", PASSIVE, callout.notify, &arguments);
     lock(&kernel().pool).free_object(key.address());
     Ok(NtStatus::from_int(status as u32))
@@ -131,8 +128,13 @@ pub(super) fn added(filter: &Filter) -> Result<NtStatus, Fault> {
 
 /// Notifies the callout of a filter that the filter was deleted, and frees the filter's structure.
 pub(super) fn deleted(filter: &Filter) {
-    if let Some(callout) = registered(filter.callout).filter(|_| filter.action & ACTION_CALLOUT != 0) {
-        call_back("notifyFn", PASSIVE, callout.notify, &[DELETE_FILTER, 0, filter.shared.address()]);
+    if let Some(callout) = registered(filter.callout).filter(|_| filter.action & FWP_ACTION_FLAG_CALLOUT != 0) {
+        call_back(
+            "notifyFn",
+            PASSIVE,
+            callout.notify,
+            &[FWPS_CALLOUT_NOTIFY_DELETE_FILTER, 0, filter.shared.address()],
+        );
     }
     lock(&kernel().pool).free_object(filter.shared.address());
 }

@@ -2,44 +2,30 @@
 
 use std::net::IpAddr;
 
+use super::buffers;
+use super::callout;
+use super::journey::Journey;
+use super::layers::{Layer, METADATA};
+use super::scratch::Scratch;
+use super::state::{Callout, Classification, Filter, FlowContext, Verdict, state};
+use super::value::{Value, all_hold};
 use nt_kernel::call_back;
 use nt_processor::layout::{
     FWP_VALUE0, FWPS_CLASSIFY_OUT0, FWPS_INCOMING_METADATA_VALUES0, FWPS_INCOMING_VALUES0, NET_BUFFER_LIST,
 };
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::verify::{self, At, Rule};
+use windows_constants::filtering_platform::{
+    FWP_ACTION_BLOCK, FWP_ACTION_CALLOUT_INSPECTION, FWP_ACTION_CONTINUE, FWP_ACTION_FLAG_CALLOUT, FWP_ACTION_NONE,
+    FWP_ACTION_NONE_NO_MATCH, FWP_ACTION_PERMIT, FWP_CALLOUT_FLAG_CONDITIONAL_ON_FLOW, FWP_CONDITION_FLAG_IS_LOOPBACK,
+    FWP_CONDITION_FLAG_IS_REAUTHORIZE, FWPM_FILTER_FLAG_CLEAR_ACTION_RIGHT,
+    FWPM_FILTER_FLAG_PERMIT_IF_CALLOUT_UNREGISTERED, FWPS_CLASSIFY_OUT_FLAG_ABSORB, FWPS_RIGHT_ACTION_WRITE,
+    IF_TYPE_ETHERNET_CSMACD, NlatMulticast, NlatUnicast,
+};
 
-use super::buffers;
-use super::callout::{self, ACTION_CALLOUT, CLEAR_RIGHT, PERMIT_IF_UNREGISTERED};
-use super::journey::Journey;
-use super::layers::{Layer, METADATA};
-use super::scratch::Scratch;
-use super::state::{Callout, Classification, Filter, FlowContext, Verdict, state};
-use super::value::{Value, all_hold};
-
-/// `FWP_ACTION_TYPE`.
-pub(super) const BLOCK: u32 = 0x1001;
-pub(super) const PERMIT: u32 = 0x1002;
-const CONTINUE: u32 = 0x2006;
-const NONE: u32 = 7;
-const NONE_NO_MATCH: u32 = 8;
-const CALLOUT_INSPECTION: u32 = 0x6004;
-/// `FWPS_RIGHT_ACTION_WRITE`.
-const WRITE: u32 = 1;
-/// `FWPS_CLASSIFY_OUT_FLAG_ABSORB`.
-const ABSORB: u32 = 1;
-/// `FWP_CALLOUT_FLAG_CONDITIONAL_ON_FLOW`.
-const ON_FLOW: u32 = 1;
-/// `FWP_CONDITION_FLAG_IS_LOOPBACK` and `FWP_CONDITION_FLAG_IS_REAUTHORIZE`.
-const IS_LOOPBACK: u32 = 1;
-const IS_REAUTHORIZE: u32 = 4;
-/// The number and the type of the only network interface, Ethernet, and its compartment.
+/// The numbers of the only network interface, which is Ethernet, and of its compartment.
 pub(super) const INTERFACE: u32 = 1;
-const ETHERNET: u32 = 6;
 pub(super) const COMPARTMENT: u32 = 1;
-/// `NlatUnicast`, `NlatMulticast`.
-const UNICAST: u8 = 1;
-const MULTICAST: u8 = 3;
 
 /// What is classified at a layer.
 pub(super) struct Indication<'a> {
@@ -86,12 +72,12 @@ fn field(journey: &Journey, name: &str) -> Value {
         "IP_LOCAL_INTERFACE" | "IP_ARRIVAL_INTERFACE" | "IP_NEXTHOP_INTERFACE" => Value::U64(INTERFACE.into()),
         "INTERFACE_INDEX" | "ARRIVAL_INTERFACE_INDEX" | "NEXTHOP_INTERFACE_INDEX" => Value::U32(INTERFACE),
         "SUB_INTERFACE_INDEX" | "NEXTHOP_SUB_INTERFACE_INDEX" | "TUNNEL_TYPE" => Value::U32(0),
-        "INTERFACE_TYPE" | "ARRIVAL_INTERFACE_TYPE" | "NEXTHOP_INTERFACE_TYPE" => Value::U32(ETHERNET),
+        "INTERFACE_TYPE" | "ARRIVAL_INTERFACE_TYPE" | "NEXTHOP_INTERFACE_TYPE" => Value::U32(IF_TYPE_ETHERNET_CSMACD),
         "COMPARTMENT_ID" => Value::U32(COMPARTMENT),
         "DIRECTION" => Value::U32(journey.inbound.into()),
         "FLAGS" => {
-            let loopback = if remote.ip().is_loopback() { IS_LOOPBACK } else { 0 };
-            Value::U32(loopback | if journey.is_reauthorization { IS_REAUTHORIZE } else { 0 })
+            let loopback = if remote.ip().is_loopback() { FWP_CONDITION_FLAG_IS_LOOPBACK } else { 0 };
+            Value::U32(loopback | if journey.is_reauthorization { FWP_CONDITION_FLAG_IS_REAUTHORIZE } else { 0 })
         }
         "ALE_APP_ID" | "ALE_ORIGINAL_APP_ID" => Value::Blob(path(journey)),
         _ => Value::Empty,
@@ -99,7 +85,7 @@ fn field(journey: &Journey, name: &str) -> Value {
 }
 
 fn address_type(address: IpAddr) -> u8 {
-    if address.is_multicast() { MULTICAST } else { UNICAST }
+    if address.is_multicast() { NlatMulticast } else { NlatUnicast }
 }
 
 /// Returns the path of the application: lower case, UTF-16, terminated, as in Windows.
@@ -174,20 +160,20 @@ fn sublayer(
     callouts: &mut u32,
 ) -> Result<Option<Ruling>, Fault> {
     for filter in filters {
-        let is_soft = filter.flags & CLEAR_RIGHT == 0;
+        let is_soft = filter.flags & FWPM_FILTER_FLAG_CLEAR_ACTION_RIGHT == 0;
         let plain = |permits| Some(Ruling { permits, is_soft, absorbs: false, is_veto: false });
         let ruling = match filter.action {
-            PERMIT => plain(true),
-            BLOCK => plain(false),
-            action if action & ACTION_CALLOUT != 0 => match callout::registered(filter.callout) {
+            FWP_ACTION_PERMIT => plain(true),
+            FWP_ACTION_BLOCK => plain(false),
+            action if action & FWP_ACTION_FLAG_CALLOUT != 0 => match callout::registered(filter.callout) {
                 Some(callout) => {
                     let Some(context) = flow_context(indication, &callout) else { continue };
                     *callouts += 1;
                     call(indication, filter, &callout, context, so_far)?
                 }
                 // As the page of FwpsCalloutUnregisterById0 states.
-                None if action == CALLOUT_INSPECTION => None,
-                None => plain(filter.flags & PERMIT_IF_UNREGISTERED != 0),
+                None if action == FWP_ACTION_CALLOUT_INSPECTION => None,
+                None => plain(filter.flags & FWPM_FILTER_FLAG_PERMIT_IF_CALLOUT_UNREGISTERED != 0),
             },
             _ => None,
         };
@@ -205,7 +191,7 @@ fn flow_context(indication: &Indication<'_>, callout: &Callout) -> Option<u64> {
     let flow = indication.journey.flow.and_then(|id| state.flow(id));
     let is_it = |known: &&FlowContext| known.callout == callout.id && known.layer == indication.layer.id;
     let context = flow.and_then(|flow| flow.contexts.iter().find(is_it).map(|known| known.context));
-    if callout.flags & ON_FLOW != 0 { context } else { Some(context.unwrap_or_default()) }
+    if callout.flags & FWP_CALLOUT_FLAG_CONDITIONAL_ON_FLOW != 0 { context } else { Some(context.unwrap_or_default()) }
 }
 
 /// Calls the classify function of a callout. Returns its decision; `None` if it leaves the decision to other filters.
@@ -232,16 +218,16 @@ fn call(
     let before = match decision {
         Some(Ruling { permits, .. }) => {
             if permits {
-                PERMIT
+                FWP_ACTION_PERMIT
             } else {
-                BLOCK
+                FWP_ACTION_BLOCK
             }
         }
-        None => CONTINUE,
+        None => FWP_ACTION_CONTINUE,
     };
     out.actionType().write(before)?;
     out.filterId().write(filter.id)?;
-    out.rights().write(if may_write { WRITE } else { 0 })?;
+    out.rights().write(if may_write { FWPS_RIGHT_ACTION_WRITE } else { 0 })?;
     filter.shared.calloutId().write(callout.id)?;
     let start = data_start(list)?;
     let mut arguments = vec![incoming.address(), metadata.address(), layer_data];
@@ -265,7 +251,7 @@ fn judge(callout: &Callout, (action, rights, flags): (u32, u32, u32), before: u3
     let wrong = |detail: std::fmt::Arguments<'_>| {
         verify::find_at(Rule::WfpMisuse, Some("classifyFn"), At::Code(callout.classify.address()), detail);
     };
-    let is_veto = !may_write && before == PERMIT && action == BLOCK;
+    let is_veto = !may_write && before == FWP_ACTION_PERMIT && action == FWP_ACTION_BLOCK;
     if !may_write && action != before && !is_veto {
         wrong(format_args!("changes the action without FWPS_RIGHT_ACTION_WRITE"));
         return None;
@@ -273,14 +259,16 @@ fn judge(callout: &Callout, (action, rights, flags): (u32, u32, u32), before: u3
     if !may_write && !is_veto {
         return None;
     }
-    if flags & ABSORB != 0 && action != BLOCK {
+    if flags & FWPS_CLASSIFY_OUT_FLAG_ABSORB != 0 && action != FWP_ACTION_BLOCK {
         wrong(format_args!("absorbs the data, but its action is not FWP_ACTION_BLOCK"));
     }
-    let is_soft = rights & WRITE != 0;
+    let is_soft = rights & FWPS_RIGHT_ACTION_WRITE != 0;
     match action {
-        PERMIT => Some(Ruling { permits: true, is_soft, absorbs: false, is_veto: false }),
-        BLOCK => Some(Ruling { permits: false, is_soft, absorbs: flags & ABSORB != 0, is_veto }),
-        CONTINUE | NONE | NONE_NO_MATCH => None,
+        FWP_ACTION_PERMIT => Some(Ruling { permits: true, is_soft, absorbs: false, is_veto: false }),
+        FWP_ACTION_BLOCK => {
+            Some(Ruling { permits: false, is_soft, absorbs: flags & FWPS_CLASSIFY_OUT_FLAG_ABSORB != 0, is_veto })
+        }
+        FWP_ACTION_CONTINUE | FWP_ACTION_NONE | FWP_ACTION_NONE_NO_MATCH => None,
         other => {
             wrong(format_args!("returns the action {other:#x}, which is none that a callout may return"));
             None

@@ -12,6 +12,10 @@ use nt_verifier::routine::{
     Call, DISPATCH, FILTERING, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
 };
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filtering_platform::{
+    AF_INET, FWPS_PACKET_INJECTED_BY_OTHER, FWPS_PACKET_INJECTED_BY_SELF, FWPS_PACKET_NOT_INJECTED,
+    FWPS_PACKET_PREVIOUSLY_INJECTED_BY_SELF,
+};
 
 use super::buffers;
 use super::packet;
@@ -27,11 +31,6 @@ const SYSTEM: u64 = 4;
 /// The maximum number of times that a packet is injected with the same handle. A driver that injects its own packets
 /// again would never end.
 const MOST: usize = 16;
-/// `FWPS_PACKET_INJECTION_STATE`.
-const NOT_INJECTED: i32 = 0;
-const BY_SELF: i32 = 1;
-const BY_OTHER: i32 = 2;
-const PREVIOUSLY_BY_SELF: i32 = 3;
 
 /// Who injects, and what follows when it is done.
 #[derive(Clone, Copy)]
@@ -216,10 +215,10 @@ routines! { pub(super) ROUTINES;
         let last = marks.last().map(|(by, _)| *by == handle);
         let own = marks.iter().rev().find(|(by, _)| *by == handle);
         let answer = match (last, own) {
-            (None, _) => NOT_INJECTED,
-            (Some(true), _) => BY_SELF,
-            (Some(false), Some(_)) => PREVIOUSLY_BY_SELF,
-            (Some(false), None) => BY_OTHER,
+            (None, _) => FWPS_PACKET_NOT_INJECTED,
+            (Some(true), _) => FWPS_PACKET_INJECTED_BY_SELF,
+            (Some(false), Some(_)) => FWPS_PACKET_PREVIOUSLY_INJECTED_BY_SELF,
+            (Some(false), None) => FWPS_PACKET_INJECTED_BY_OTHER,
         };
         if let Some((_, own)) = own {
             context.set_if_wanted(*own)?;
@@ -230,13 +229,11 @@ routines! { pub(super) ROUTINES;
 
 /// Returns where segments go. `FWPS_TRANSPORT_SEND_PARAMS` begins with a pointer to the remote address.
 fn segments(endpoint: u64, parameters: Option<GuestPtr<GuestPtr<u8>>>, family: u16) -> Outcome<Target> {
-    /// `AF_INET`.
-    const INET: u16 = 2;
     let remote = match parameters {
         Some(parameters) => parameters.read()?.non_null(),
         None => None,
     };
-    let length = if family == INET { 4 } else { 16 };
+    let length = if family == AF_INET { 4 } else { 16 };
     let remote = remote.map(|remote| remote.array(length).read()).transpose()?;
     Ok(Target::Segments { endpoint, remote: remote.and_then(|bytes| address(&bytes)) })
 }

@@ -6,6 +6,7 @@ use nt_processor::layout::{FWPS_STREAM_DATA0, MDL, NET_BUFFER_LIST};
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, FILTERING, Ignored, NO_RESOURCES, Out, Outcome, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filtering_platform::AF_INET;
 
 use super::buffers;
 use super::packet;
@@ -121,9 +122,7 @@ routines! { pub(super) ROUTINES;
         _interface: Ignored<u32>,
         _sub_interface: Ignored<u32>,
     ) -> Outcome {
-        /// `AF_INET`.
-        const INET: u16 = 2;
-        let length = if family == INET { 4 } else { 16 };
+        let length = if family == AF_INET { 4 } else { 16 };
         let addresses = (address(&source.array(length).read()?), address(&remote.array(length).read()?));
         let (Some(source), Some(remote)) = addresses else { return fail(NtStatus::InvalidParameter) };
         buffers::buffers(list)?.into_iter().try_for_each(|buffer| {

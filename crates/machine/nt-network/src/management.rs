@@ -12,8 +12,11 @@ use nt_processor::layout::{
 use nt_processor::memory::{GuestPtr, Opaque};
 use nt_verifier::routine::{Call, DISPATCH, FILTERING, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filtering_platform::{
+    FWP_ACTION_FLAG_CALLOUT, FWPM_SERVICE_RUNNING, FWPM_SESSION_FLAG_DYNAMIC, FWPM_SUBLAYER_UNIVERSAL,
+};
 
-use super::callout::{self, ACTION_CALLOUT};
+use super::callout;
 use super::record::Member::{self, Blob, Conditions, Key, Text};
 use super::record::Record;
 use super::state::{Filter, Owner, Policy, Registered, Session, State, state};
@@ -22,10 +25,6 @@ use super::{layers, lookup};
 
 /// The kind of a session's handle, for reports of leaks.
 const SESSION: &str = "filter engine session";
-/// `FWPM_SESSION_FLAG_DYNAMIC`.
-const DYNAMIC: u32 = 1;
-/// The key of the universal sublayer, which every system has.
-const UNIVERSAL: Guid = Guid::from_u128(0xEEBE_CC03_CED4_4380_819A_2734_397B_2B74);
 /// The members of the structures that refer to other data.
 const PROVIDER: &[(usize, Member)] = &[
     (offset_of!(FWPM_PROVIDER0, displayData.name), Text),
@@ -53,6 +52,8 @@ const FILTER: &[(usize, Member)] = &[
     (offset_of!(FWPM_FILTER0, weight), Member::Value),
     (offset_of!(FWPM_FILTER0, filterCondition), Conditions),
 ];
+/// The sublayer of filters that name none. Every system has it.
+const UNIVERSAL: Guid = Guid::from_u128(FWPM_SUBLAYER_UNIVERSAL);
 /// The maximum number of conditions of a filter that are read.
 const MOST_CONDITIONS: u32 = 4096;
 
@@ -68,7 +69,7 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let flags = session.map_or(Ok(0), |session| session.flags().read())?;
         let handle = object::open(SESSION, 0, call.from)?;
-        state().sessions.push(Session { handle, is_dynamic: flags & DYNAMIC != 0, transaction: None });
+        state().sessions.push(Session { handle, is_dynamic: flags & FWPM_SESSION_FLAG_DYNAMIC != 0, transaction: None });
         place.set(handle)?;
         done(())
     }
@@ -235,8 +236,7 @@ routines! { pub(super) ROUTINES;
     /// The base filtering engine always runs.
     #[irql(DISPATCH), module(FILTERING), fixed]
     fn FwpmBfeStateGet0() -> i32 {
-        const RUNNING: i32 = 3;
-        RUNNING
+        FWPM_SERVICE_RUNNING
     }
 
     #[irql(PASSIVE), module(FILTERING), fails(NtStatus::InsufficientResources)]
@@ -303,7 +303,7 @@ fn delete_callout(engine: KernelHandle, is_it: impl Fn(&Registered) -> bool) -> 
     change(engine, |state| {
         let found = state.policy.callouts.iter().find(|callout| is_it(callout)).map(|(key, ..)| *key);
         let key = found.ok_or(NtStatus::FwpCalloutNotFound)?;
-        let is_used = |filter: &Filter| filter.action & ACTION_CALLOUT != 0 && filter.callout == key;
+        let is_used = |filter: &Filter| filter.action & FWP_ACTION_FLAG_CALLOUT != 0 && filter.callout == key;
         if state.policy.filters.iter().any(is_used) {
             return fail(NtStatus::FwpInUse);
         }
@@ -357,8 +357,8 @@ fn add_filter(call: &Call, engine: KernelHandle, place: GuestPtr<FWPM_FILTER0>) 
         }
         let known = state.policy.callouts.iter().find(|(known, ..)| *known == callout);
         match known {
-            None if given.actionType & ACTION_CALLOUT != 0 => return fail(NtStatus::FwpCalloutNotFound),
-            Some((_, _, of, ..)) if given.actionType & ACTION_CALLOUT != 0 && *of != layer.id => {
+            None if given.actionType & FWP_ACTION_FLAG_CALLOUT != 0 => return fail(NtStatus::FwpCalloutNotFound),
+            Some((_, _, of, ..)) if given.actionType & FWP_ACTION_FLAG_CALLOUT != 0 && *of != layer.id => {
                 return fail(NtStatus::FwpCalloutNotFound);
             }
             _ => {}

@@ -2,13 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::value::{address, octets};
+use windows_constants::filtering_platform::{IPPROTO_ICMP, IPPROTO_ICMPV6, IPPROTO_TCP, IPPROTO_UDP};
 
-/// `IPPROTO_…`.
-pub(super) const ICMP: u8 = 1;
-pub(super) const TCP: u8 = 6;
-pub(super) const UDP: u8 = 17;
-pub(super) const ICMPV6: u8 = 58;
+use super::value::{address, octets};
 
 /// The flags of a TCP header.
 pub(super) const FIN: u8 = 0x01;
@@ -53,12 +49,12 @@ pub(super) fn headers(datagram: &[u8]) -> Option<Headers> {
     let header = datagram.get(ip..)?;
     // ICMP's type and code take the places of the ports, as in the data fields of Windows.
     let (from, to, transport, flags) = match protocol {
-        TCP => {
+        IPPROTO_TCP => {
             let length = usize::from(header.get(12)? >> 4) * 4;
             (word(header, 0)?, word(header, 2)?, length.max(20), *header.get(13)?)
         }
-        UDP => (word(header, 0)?, word(header, 2)?, 8, 0),
-        ICMP | ICMPV6 => (u16::from(*header.first()?), u16::from(*header.get(1)?), 0, 0),
+        IPPROTO_UDP => (word(header, 0)?, word(header, 2)?, 8, 0),
+        IPPROTO_ICMP | IPPROTO_ICMPV6 => (u16::from(*header.first()?), u16::from(*header.get(1)?), 0, 0),
         _ => (0, 0, 0, 0),
     };
     if transport > header.len() {
@@ -91,7 +87,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u16> {
 /// Builds a TCP segment or, for other protocols, a UDP datagram, with its IP header.
 pub(super) fn build(protocol: u8, source: SocketAddr, destination: SocketAddr, flags: u8, payload: &[u8]) -> Vec<u8> {
     let mut transport = [source.port().to_be_bytes(), destination.port().to_be_bytes()].concat();
-    let at = if protocol == TCP {
+    let at = if protocol == IPPROTO_TCP {
         // Sequence and acknowledgement numbers, the length of the header, the flags, a window.
         transport.extend([0, 0, 0, 1, 0, 0, 0, u8::from(flags & ACK != 0), 5 << 4, flags, 0xFF, 0xFF, 0, 0, 0, 0]);
         16
@@ -153,7 +149,7 @@ fn set_checksum(bytes: &mut [u8], at: usize, start: u32) {
 mod tests {
     use std::net::SocketAddr;
 
-    use super::{ACK, SYN, TCP, UDP, build, headers, sum};
+    use super::{ACK, IPPROTO_TCP, IPPROTO_UDP, SYN, build, headers, sum};
 
     fn at(text: &str) -> SocketAddr {
         text.parse().expect("an address")
@@ -162,12 +158,12 @@ mod tests {
     #[test]
     fn built_packets_are_read_back_and_their_checksums_add_up() {
         for (source, destination) in [("10.0.0.2:5000", "10.0.0.1:443"), ("[fe80::1]:5000", "[fe80::2]:443")] {
-            for (protocol, transport) in [(TCP, 20), (UDP, 8)] {
+            for (protocol, transport) in [(IPPROTO_TCP, 20), (IPPROTO_UDP, 8)] {
                 let packet = build(protocol, at(source), at(destination), SYN | ACK, b"odd");
                 let found = headers(&packet).expect("a datagram");
                 assert_eq!((found.source, found.destination), (at(source), at(destination)));
                 assert_eq!((found.protocol, found.transport), (protocol, transport));
-                assert_eq!(found.flags, if protocol == TCP { SYN | ACK } else { 0 });
+                assert_eq!(found.flags, if protocol == IPPROTO_TCP { SYN | ACK } else { 0 });
                 let ip = found.ip as usize;
                 let (addresses, segment) = (if ip == 20 { &packet[12..20] } else { &packet[8..40] }, &packet[ip..]);
                 let mut total = sum(addresses) + u32::from(protocol) + segment.len() as u32 + sum(segment);
@@ -189,11 +185,11 @@ mod tests {
 
     #[test]
     fn damaged_packets_are_refused() {
-        let packet = build(TCP, at("10.0.0.2:1"), at("10.0.0.1:2"), SYN, b"data");
+        let packet = build(IPPROTO_TCP, at("10.0.0.2:1"), at("10.0.0.1:2"), SYN, b"data");
         for length in 0..packet.len() {
             assert_eq!(headers(&packet[..length]), None, "cut to {length} bytes");
         }
-        let packet = build(UDP, at("[::1]:1"), at("[::2]:2"), 0, b"data");
+        let packet = build(IPPROTO_UDP, at("[::1]:1"), at("[::2]:2"), 0, b"data");
         assert!((0..packet.len()).all(|length| headers(&packet[..length]).is_none()));
     }
 }

@@ -12,8 +12,8 @@ use nt_processor::layout::{FWPS_CLASSIFY_OUT0, FWPS_CONNECT_REQUEST0, GUID, NET_
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, FILTERING, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::filtering_platform::{AF_INET, AF_INET6, FWP_ACTION_BLOCK, FWP_ACTION_PERMIT};
 
-use super::classify::PERMIT;
 use super::layers;
 use super::stack;
 use super::state::{Classification, Pended, Verdict, state};
@@ -23,9 +23,6 @@ use super::value::{address, octets};
 const ASYNCHRONOUS: [&str; 4] =
     ["ALE_CONNECT_REDIRECT", "ALE_BIND_REDIRECT", "ALE_ENDPOINT_CLOSURE", "ALE_RESOURCE_RELEASE"];
 const WRITABLE: &str = "ALE_CONNECT_REDIRECT";
-/// `AF_INET` and `AF_INET6`.
-const INET: u16 = 2;
-const INET6: u16 = 23;
 
 routines! { pub(super) ROUTINES;
     /// The completion handle identifies the classification.
@@ -97,7 +94,7 @@ routines! { pub(super) ROUTINES;
         _flags: Ignored<u32>,
         out: GuestPtr<FWPS_CLASSIFY_OUT0>,
     ) -> Result<(), Fault> {
-        let permits = out.actionType().read()? == PERMIT;
+        let permits = out.actionType().read()? == FWP_ACTION_PERMIT;
         complete(handle, true, if permits { Verdict::Permit } else { Verdict::Block });
         Ok(())
     }
@@ -124,7 +121,7 @@ routines! { pub(super) ROUTINES;
             known.from = call.from;
         }
         // As the page of the routine states.
-        out.actionType().write(super::classify::BLOCK)?;
+        out.actionType().write(FWP_ACTION_BLOCK)?;
         out.rights().write(0)?;
         place.set(request)?;
         done(())
@@ -213,7 +210,7 @@ fn complete(id: u64, is_classify: bool, verdict: Verdict) {
 
 /// Returns a `SOCKADDR_STORAGE`.
 fn socket_address(of: SocketAddr) -> [u8; 128] {
-    let family = if of.is_ipv4() { INET } else { INET6 };
+    let family = if of.is_ipv4() { AF_INET } else { AF_INET6 };
     let mut bytes = family.to_le_bytes().to_vec();
     bytes.extend(of.port().to_be_bytes());
     if of.is_ipv6() {
@@ -229,8 +226,8 @@ fn socket_address(of: SocketAddr) -> [u8; 128] {
 fn from_socket_address(bytes: &[u8; 128]) -> Option<SocketAddr> {
     let [family_low, family_high, port_high, port_low, rest @ ..] = bytes;
     let ip = match u16::from_le_bytes([*family_low, *family_high]) {
-        INET => address(rest.get(..4)?)?,
-        INET6 => address(rest.get(4..20)?)?,
+        AF_INET => address(rest.get(..4)?)?,
+        AF_INET6 => address(rest.get(4..20)?)?,
         _ => return None,
     };
     Some(SocketAddr::new(ip, u16::from_be_bytes([*port_high, *port_low])))

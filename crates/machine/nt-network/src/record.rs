@@ -8,8 +8,11 @@ use nt_kernel::{kernel, lock};
 use nt_processor::layout::{FWP_BYTE_BLOB, FWP_RANGE0, FWP_VALUE0, FWPM_FILTER_CONDITION0, GUID};
 use nt_processor::memory::{Fault, GuestPtr, Opaque, Plain};
 use nt_verifier::routine::{Call, NO_RESOURCES, Outcome, fail};
-
-use super::value::kind;
+use windows_constants::filtering_platform::{
+    FWP_BYTE_ARRAY6_TYPE, FWP_BYTE_ARRAY16_TYPE, FWP_BYTE_BLOB_TYPE, FWP_DOUBLE, FWP_FLOAT, FWP_INT64, FWP_RANGE_TYPE,
+    FWP_SECURITY_DESCRIPTOR_TYPE, FWP_SID, FWP_TOKEN_ACCESS_INFORMATION_TYPE, FWP_UINT64, FWP_UNICODE_STRING_TYPE,
+    FWP_V4_ADDR_MASK, FWP_V6_ADDR_MASK,
+};
 
 /// The tag of the memory that drivers get.
 pub(super) const TAG: [u8; 4] = *b"FWPm";
@@ -18,15 +21,6 @@ const MOST_BYTES: u32 = 0x1_0000;
 const MOST_CONDITIONS: u64 = 4096;
 /// The offset of the value in a condition.
 const VALUE: usize = offset_of!(FWPM_FILTER_CONDITION0, conditionValue);
-/// `FWP_DATA_TYPE` values that refer to other data and that nothing else reads.
-const INT64: u32 = 8;
-const DOUBLE: u32 = 10;
-/// The last type whose value is in the structure itself, except for those above.
-const FLOAT: u32 = 9;
-const SID: u32 = 13;
-const SECURITY_DESCRIPTOR: u32 = 14;
-const TOKEN_ACCESS_INFORMATION: u32 = 16;
-const BYTE_ARRAY6: u32 = 18;
 
 /// What a member of a structure refers to.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +79,7 @@ impl Record {
 
     /// Writes an `FWP_VALUE0` with a number of 64 bits, which such a value refers to.
     pub(super) fn set_number(&mut self, offset: usize, value: u64) {
-        self.set(offset, &kind::UINT64.to_le_bytes());
+        self.set(offset, &FWP_UINT64.to_le_bytes());
         let target = self.append(&value.to_le_bytes());
         self.point(offset + 8, target);
     }
@@ -164,36 +158,36 @@ impl Record {
     fn follow_value(&mut self, offset: usize) -> Result<(), Fault> {
         let data = offset + 8;
         match self.word(offset) as u32 {
-            kind::UINT64 | INT64 | DOUBLE | kind::V4_ADDR_MASK => self.follow_bytes(data, 8),
-            kind::BYTE_ARRAY16 => self.follow_bytes(data, 16),
+            FWP_UINT64 | FWP_INT64 | FWP_DOUBLE | FWP_V4_ADDR_MASK => self.follow_bytes(data, 8),
+            FWP_BYTE_ARRAY16_TYPE => self.follow_bytes(data, 16),
             // An address and a byte with the length of its prefix.
-            kind::V6_ADDR_MASK => self.follow_bytes(data, 17),
-            BYTE_ARRAY6 => self.follow_bytes(data, 6),
-            kind::UNICODE_STRING => self.follow(data, Member::Text),
-            kind::BYTE_BLOB | SECURITY_DESCRIPTOR | TOKEN_ACCESS_INFORMATION => {
+            FWP_V6_ADDR_MASK => self.follow_bytes(data, 17),
+            FWP_BYTE_ARRAY6_TYPE => self.follow_bytes(data, 6),
+            FWP_UNICODE_STRING_TYPE => self.follow(data, Member::Text),
+            FWP_BYTE_BLOB_TYPE | FWP_SECURITY_DESCRIPTOR_TYPE | FWP_TOKEN_ACCESS_INFORMATION_TYPE => {
                 self.follow_bytes(data, size_of::<FWP_BYTE_BLOB>() as u64)?;
                 if self.pointers.contains(&data) { self.follow(self.word(data) as usize, Member::Blob) } else { Ok(()) }
             }
-            SID => {
+            FWP_SID => {
                 // The second byte is the number of authorities of 4 bytes, which follow 8 bytes.
                 let count = GuestPtr::<u8>::new(self.word(data)).non_null().map(|sid| sid.at(1).read()).transpose()?;
                 self.follow_bytes(data, count.map_or(0, |count| 8 + u64::from(count) * 4))
             }
-            kind::RANGE => {
+            FWP_RANGE_TYPE => {
                 self.follow_bytes(data, size_of::<FWP_RANGE0>() as u64)?;
                 if !self.pointers.contains(&data) {
                     return Ok(());
                 }
                 let start = self.word(data) as usize;
                 for end in [start, start + size_of::<FWP_VALUE0>()] {
-                    // The ends of a range are no ranges.
-                    if self.word(end) as u32 != kind::RANGE {
+                    // The ends of a range are not ranges.
+                    if self.word(end) as u32 != FWP_RANGE_TYPE {
                         self.follow_value(end)?;
                     }
                 }
                 Ok(())
             }
-            number if number <= FLOAT => Ok(()),
+            number if number <= FWP_FLOAT => Ok(()),
             // No address of the driver stays behind.
             _ => {
                 self.set(data, &[0; 8]);

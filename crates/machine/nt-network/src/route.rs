@@ -1,7 +1,9 @@
 //! Which layers a packet passes, and in which order: that of "TCP Packet Flows" and "UDP Packet Flows" on Microsoft Learn.
 
+use windows_constants::filtering_platform::IPPROTO_TCP;
+
 use super::journey::Stage;
-use super::packet::{ACK, Headers, SYN, TCP};
+use super::packet::{ACK, Headers, SYN};
 use super::state::Flow;
 
 /// Where a packet enters the stack.
@@ -17,7 +19,7 @@ pub(super) enum Entry {
 
 /// Returns the stages of a packet.
 pub(super) fn stages(headers: &Headers, inbound: bool, entry: Entry, flow: Option<&Flow>) -> Vec<Stage> {
-    let is_tcp = headers.protocol == TCP;
+    let is_tcp = headers.protocol == IPPROTO_TCP;
     // A reset or a stray segment belongs to no connection and starts none.
     let starts = if is_tcp { headers.flags & (SYN | ACK) == SYN } else { true };
     let is_new = flow.is_none() && starts;

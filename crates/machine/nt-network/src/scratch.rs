@@ -3,8 +3,11 @@
 use nt_kernel::{kernel, lock};
 use nt_processor::layout::{FWP_BYTE_BLOB, FWP_VALUE0};
 use nt_processor::memory::{Fault, GuestPtr, Plain};
+use windows_constants::filtering_platform::{
+    FWP_BYTE_ARRAY16_TYPE, FWP_BYTE_BLOB_TYPE, FWP_EMPTY, FWP_UINT8, FWP_UINT16, FWP_UINT32, FWP_UINT64,
+};
 
-use super::value::{Value, kind};
+use super::value::Value;
 
 /// Memory of the host for the time of a classification.
 #[derive(Default)]
@@ -36,13 +39,13 @@ impl Scratch {
     /// Stores a value as callouts see it.
     pub(super) fn value(&mut self, value: &Value) -> Result<FWP_VALUE0, Fault> {
         let (kind, data) = match value {
-            Value::Empty => (kind::EMPTY, 0),
-            Value::U8(value) => (kind::UINT8, (*value).into()),
-            Value::U16(value) => (kind::UINT16, (*value).into()),
-            Value::U32(value) => (kind::UINT32, (*value).into()),
-            Value::U64(value) => (kind::UINT64, self.place(*value)?.address()),
-            Value::Array16(value) => (kind::BYTE_ARRAY16, self.place(*value)?.address()),
-            Value::Blob(bytes) => (kind::BYTE_BLOB, self.blob(bytes)?.address()),
+            Value::Empty => (FWP_EMPTY, 0),
+            Value::U8(value) => (FWP_UINT8, (*value).into()),
+            Value::U16(value) => (FWP_UINT16, (*value).into()),
+            Value::U32(value) => (FWP_UINT32, (*value).into()),
+            Value::U64(value) => (FWP_UINT64, self.place(*value)?.address()),
+            Value::Array16(value) => (FWP_BYTE_ARRAY16_TYPE, self.place(*value)?.address()),
+            Value::Blob(bytes) => (FWP_BYTE_BLOB_TYPE, self.blob(bytes)?.address()),
         };
         Ok(FWP_VALUE0 { Type: kind, Padding: 0, Data: data })
     }

@@ -2,20 +2,20 @@
 
 use std::net::SocketAddr;
 
+use super::classify::{self, Decision, Indication};
+use super::flow;
+use super::journey::{Journey, Stage};
+use super::layers::{self, Layer};
+use super::packet::{self, ACK, FIN, Headers, RST, SYN};
+use super::route::{Entry, stages};
+use super::state::{Delivered, Flow, LayerVerdict, Mark, Passage, Pended, Verdict, state};
+use super::{buffers, stream};
 use nt_kernel::sync::worker::submit;
 use nt_processor::layout::NET_BUFFER_LIST;
 use nt_processor::memory::{GuestPtr, OrStop as _};
 use nt_verifier::routine::{DISPATCH, PASSIVE};
 use nt_verifier::verify::{self, Rule};
-
-use super::classify::{self, Decision, Indication};
-use super::flow;
-use super::journey::{Journey, Stage};
-use super::layers::{self, Layer};
-use super::packet::{self, ACK, FIN, Headers, RST, SYN, TCP};
-use super::route::{Entry, stages};
-use super::state::{Delivered, Flow, LayerVerdict, Mark, Passage, Pended, Verdict, state};
-use super::{buffers, stream};
+use windows_constants::filtering_platform::IPPROTO_TCP;
 
 /// Lets a packet or a connect request pass the layers that it has before it.
 pub(super) fn run(mut journey: Journey) {
@@ -32,7 +32,7 @@ pub(super) fn run(mut journey: Journey) {
 
 /// Passes a stage. Returns whether the journey goes on.
 fn pass(journey: &mut Journey, stage: Stage) -> bool {
-    let is_tcp = journey.headers.protocol == TCP;
+    let is_tcp = journey.headers.protocol == IPPROTO_TCP;
     let is_v6 = journey.headers.source.is_ipv6();
     let name = match (stage, journey.inbound) {
         (Stage::Bind, _) => "ALE_RESOURCE_ASSIGNMENT",
@@ -87,7 +87,7 @@ fn pass(journey: &mut Journey, stage: Stage) -> bool {
 
 /// Asks the filters of a layer.
 fn decide(journey: &mut Journey, stage: Stage, layer: &'static Layer) -> Decision {
-    let (is_tcp, Headers { ip, transport, .. }) = (journey.headers.protocol == TCP, journey.headers);
+    let (is_tcp, Headers { ip, transport, .. }) = (journey.headers.protocol == IPPROTO_TCP, journey.headers);
     let headers = ip + transport;
     let before = match (stage, journey.inbound) {
         (Stage::Network, true) => ip,
@@ -245,7 +245,7 @@ fn establish(journey: &Journey) {
 fn begin_handshake(journey: &mut Journey) {
     if journey.datagram.is_empty() {
         let Headers { source, destination, .. } = journey.headers;
-        journey.datagram = packet::build(TCP, source, destination, SYN, &[]);
+        journey.datagram = packet::build(IPPROTO_TCP, source, destination, SYN, &[]);
         journey.headers = packet::headers(&journey.datagram).unwrap_or(journey.headers);
     }
 }
@@ -283,10 +283,10 @@ fn answer(journey: &Journey) {
         _ => return,
     };
     let flow = journey.flow.and_then(|id| state().flow(id).cloned());
-    let Some(flow) = flow.filter(|flow| flow.is_answered && flow.protocol == TCP) else { return };
+    let Some(flow) = flow.filter(|flow| flow.is_answered && flow.protocol == IPPROTO_TCP) else { return };
     let Headers { source, destination, .. } = journey.headers;
     enter(Arrival {
-        datagram: packet::build(TCP, destination, source, answer, &[]),
+        datagram: packet::build(IPPROTO_TCP, destination, source, answer, &[]),
         inbound: !journey.inbound,
         entry: Entry::New,
         marks: Vec::new(),
@@ -361,7 +361,7 @@ pub(super) fn resume(pended: Pended, verdict: Verdict, redirected: Option<Socket
         }
         return set_verdict(&journey, Verdict::Absorb);
     }
-    if journey.headers.protocol != TCP {
+    if journey.headers.protocol != IPPROTO_TCP {
         // The packet was flushed. Only the flow is created.
         journey.stages.retain(|stage| matches!(stage, Stage::Connect | Stage::Established));
     }

@@ -1,16 +1,12 @@
 //! The layer data of the stream layers.
 
+use super::flow;
 use nt_kernel::{kernel, lock};
 use nt_processor::layout::{FWPS_STREAM_CALLOUT_IO_PACKET0, FWPS_STREAM_DATA0, NET_BUFFER_LIST};
 use nt_processor::memory::{Fault, GuestPtr};
-
-use super::flow;
-
-/// `FWPS_STREAM_FLAG_RECEIVE` and `FWPS_STREAM_FLAG_SEND`.
-const RECEIVE: u32 = 1;
-const SEND: u32 = 0x1_0000;
-/// `FWPS_STREAM_ACTION_DROP_CONNECTION`.
-const DROP_CONNECTION: u32 = 3;
+use windows_constants::filtering_platform::{
+    FWPS_STREAM_ACTION_DROP_CONNECTION, FWPS_STREAM_FLAG_RECEIVE, FWPS_STREAM_FLAG_SEND,
+};
 
 /// Stream data that is indicated to callouts.
 pub(super) struct Packet {
@@ -24,7 +20,7 @@ impl Packet {
             let mut pool = lock(&kernel().pool);
             (pool.new_object::<FWPS_STREAM_CALLOUT_IO_PACKET0>(), pool.new_object::<FWPS_STREAM_DATA0>())
         };
-        data.flags().write(if inbound { RECEIVE } else { SEND })?;
+        data.flags().write(if inbound { FWPS_STREAM_FLAG_RECEIVE } else { FWPS_STREAM_FLAG_SEND })?;
         data.dataLength().write(length)?;
         data.netBufferListChain().write(list)?;
         data.dataOffsetList().write(list)?;
@@ -48,7 +44,7 @@ impl Packet {
             pool.free_object(self.packet.address());
             pool.free_object(self.data.address());
         }
-        if let Some(id) = flow.filter(|_| action == DROP_CONNECTION) {
+        if let Some(id) = flow.filter(|_| action == FWPS_STREAM_ACTION_DROP_CONNECTION) {
             flow::end(id);
         }
         Ok(())

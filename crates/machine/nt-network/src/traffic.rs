@@ -2,15 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use nt_kernel::kernel;
-use nt_verifier::verify::{GapKind, gap};
-
 use super::flow;
 use super::journey::Journey;
-use super::packet::{self, ACK, Headers, TCP, UDP};
+use super::packet::{self, ACK, Headers};
 use super::route::{self, Entry};
 use super::stack::{self, Arrival};
 use super::state::{Passage, Verdict, state};
+use nt_kernel::kernel;
+use nt_verifier::verify::{GapKind, gap};
+use windows_constants::filtering_platform::{IPPROTO_TCP, IPPROTO_UDP};
 
 /// The process and its path, unless a connection has others.
 const PROCESS: u64 = 1000;
@@ -86,7 +86,7 @@ fn new_passage() -> u64 {
 pub fn connect(connection: &Connection) -> Passage {
     let (id, local, remote) = (new_passage(), connection.local(), connection.remote);
     let (process, application, is_answered) = (connection.process, connection.application.clone(), true);
-    let protocol = if connection.udp { UDP } else { TCP };
+    let protocol = if connection.udp { IPPROTO_UDP } else { IPPROTO_TCP };
     if connection.inbound || connection.udp {
         let (source, destination) = if connection.inbound { (remote, local) } else { (local, remote) };
         let datagram = packet::build(protocol, source, destination, packet::SYN, &[]);

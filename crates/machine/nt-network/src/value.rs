@@ -5,21 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use nt_processor::layout::{FWP_BYTE_BLOB, FWP_RANGE0, FWP_V4_ADDR_AND_MASK, FWP_V6_ADDR, FWP_VALUE0};
 use nt_processor::memory::{Fault, GuestPtr};
-
-/// `FWP_DATA_TYPE`.
-pub(super) mod kind {
-    pub(in super::super) const EMPTY: u32 = 0;
-    pub(in super::super) const UINT8: u32 = 1;
-    pub(in super::super) const UINT16: u32 = 2;
-    pub(in super::super) const UINT32: u32 = 3;
-    pub(in super::super) const UINT64: u32 = 4;
-    pub(in super::super) const BYTE_ARRAY16: u32 = 11;
-    pub(in super::super) const BYTE_BLOB: u32 = 12;
-    pub(in super::super) const UNICODE_STRING: u32 = 17;
-    pub(in super::super) const V4_ADDR_MASK: u32 = 256;
-    pub(in super::super) const V6_ADDR_MASK: u32 = 257;
-    pub(in super::super) const RANGE: u32 = 258;
-}
+use windows_constants::filtering_platform::{
+    FWP_BYTE_ARRAY16_TYPE, FWP_BYTE_BLOB_TYPE, FWP_EMPTY, FWP_RANGE_TYPE, FWP_UINT8, FWP_UINT16, FWP_UINT32,
+    FWP_UINT64, FWP_UNICODE_STRING_TYPE, FWP_V4_ADDR_MASK, FWP_V6_ADDR_MASK,
+};
 
 /// The longest blob that is read from a condition, in bytes.
 const LONGEST_BLOB: u32 = 0x1_0000;
@@ -183,17 +172,17 @@ pub(super) fn all_hold(conditions: &[Condition], value: impl Fn(&str) -> Value) 
 pub(super) fn read(place: GuestPtr<FWP_VALUE0>) -> Result<Option<Value>, Fault> {
     let FWP_VALUE0 { Type, Data, .. } = place.read()?;
     Ok(Some(match Type {
-        kind::EMPTY => Value::Empty,
-        kind::UINT8 => Value::U8(Data as u8),
-        kind::UINT16 => Value::U16(Data as u16),
-        kind::UINT32 => Value::U32(Data as u32),
-        kind::UINT64 => Value::U64(GuestPtr::<u64>::new(Data).read()?),
-        kind::BYTE_ARRAY16 => Value::Array16(GuestPtr::<FWP_V6_ADDR>::new(Data).read()?.addr),
-        kind::BYTE_BLOB => {
+        FWP_EMPTY => Value::Empty,
+        FWP_UINT8 => Value::U8(Data as u8),
+        FWP_UINT16 => Value::U16(Data as u16),
+        FWP_UINT32 => Value::U32(Data as u32),
+        FWP_UINT64 => Value::U64(GuestPtr::<u64>::new(Data).read()?),
+        FWP_BYTE_ARRAY16_TYPE => Value::Array16(GuestPtr::<FWP_V6_ADDR>::new(Data).read()?.addr),
+        FWP_BYTE_BLOB_TYPE => {
             let blob = GuestPtr::<FWP_BYTE_BLOB>::new(Data).read()?;
             Value::Blob(blob.data.array(blob.size.min(LONGEST_BLOB).into()).read()?)
         }
-        kind::UNICODE_STRING => {
+        FWP_UNICODE_STRING_TYPE => {
             let units = GuestPtr::<u16>::new(Data).terminated()?;
             Value::Blob(units.into_iter().flat_map(u16::to_le_bytes).collect())
         }
@@ -205,16 +194,16 @@ pub(super) fn read(place: GuestPtr<FWP_VALUE0>) -> Result<Option<Value>, Fault> 
 pub(super) fn read_operand(place: GuestPtr<FWP_VALUE0>) -> Result<Operand, Fault> {
     let FWP_VALUE0 { Type, Data, .. } = place.read()?;
     Ok(match Type {
-        kind::V4_ADDR_MASK => {
+        FWP_V4_ADDR_MASK => {
             let FWP_V4_ADDR_AND_MASK { addr, mask } = GuestPtr::<FWP_V4_ADDR_AND_MASK>::new(Data).read()?;
             Operand::V4 { address: addr, mask }
         }
-        kind::V6_ADDR_MASK => {
+        FWP_V6_ADDR_MASK => {
             let place = GuestPtr::<FWP_V6_ADDR>::new(Data);
             let address = u128::from_be_bytes(place.read()?.addr);
             Operand::V6 { address, prefix: place.after::<u8>().read()? }
         }
-        kind::RANGE => {
+        FWP_RANGE_TYPE => {
             let range = GuestPtr::<FWP_RANGE0>::new(Data);
             match (read(range.valueLow())?, read(range.valueHigh())?) {
                 (Some(low), Some(high)) => Operand::Range(low, high),

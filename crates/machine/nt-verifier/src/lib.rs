@@ -21,6 +21,7 @@
     clippy::return_self_not_must_use,
     reason = "the interface is for the crates of this folder, and the errors are faults and statuses"
 )]
+#![expect(non_upper_case_globals, reason = "patterns with constants that have the names of Microsoft's headers")]
 
 pub mod exception;
 pub mod hardware;

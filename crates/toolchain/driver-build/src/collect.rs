@@ -54,7 +54,7 @@ fn with_extension(dir: &Path, extension: &str) -> Vec<PathBuf> {
 const NO_PDB: &str = "functions and lines of the driver are shown as addresses (does a profile set `strip`?)";
 const NO_MAP: &str = "the linker wrote no map (does build.rs call wdk_build::configure_wdk_binary_build?)";
 
-/// Copies a file that a build made besides the image. The image works without it, so a missing file is reported but is no error.
+/// Copies a file that a build made besides the image. The image works without it, so a missing file is reported but is not an error.
 fn copy_or_report(from: Option<PathBuf>, to: &Path, consequence: &str) -> Result<(), Error> {
     if let Some(from) = from.filter(|from| from.exists()) {
         return copy(&from, to);

@@ -65,7 +65,7 @@ pub enum PrepareError {
         /// The names of the workspace's packages that could be drivers.
         others: Vec<String>,
     },
-    /// A package is no driver.
+    /// A package is not a driver.
     NotADriver {
         /// Its name.
         package: String,

@@ -14,9 +14,6 @@ use crate::{Engine, Finding, Routine};
 /// The maximum number of calls, and of findings, that are kept.
 const KEPT: usize = 1 << 16;
 
-/// `STATUS_PENDING`: the status of a call that has not returned yet.
-const PENDING: NtStatus = NtStatus::from_int(0x103);
-
 /// One call of a routine, in the order in which calls began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -100,7 +97,7 @@ impl Log {
             return Begun(None);
         }
         let position = calls.cleared + calls.kept.len() as u64;
-        calls.kept.push(Call { routine, handle, subject, status: PENDING });
+        calls.kept.push(Call { routine, handle, subject, status: NtStatus::Pending });
         Begun(Some(position))
     }
 

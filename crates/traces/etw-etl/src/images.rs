@@ -9,12 +9,17 @@ use std::fmt;
 use etw_types::tracelogging::Value;
 use etw_types::{Guid, InType, OutType};
 
-use crate::decode::{Decoded, Decoder, FrameNames, Node, Scalar, show};
+use crate::decode::{Decoder, FrameNames, Scalar, show};
 use crate::event::EventRef;
 use crate::rundown;
 
 /// Maximum number of image events that are remembered.
 const MAX_IMAGES: usize = 0x10_0000;
+/// The class of the kernel's image events.
+const IMAGE: Guid = Guid::from_u128(0x2cb1_5d1d_5fc1_11d2_abe1_00a0_c911_f518);
+/// The class of events that describe images and their PDBs.
+pub(crate) const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de);
+
 /// Maximum number of bases below an address whose images are looked at.
 const MAX_BASES: usize = 256;
 
@@ -92,9 +97,6 @@ impl fmt::Display for Place<'_> {
 /// assert!(images.find_at(4, 1_000_000, 0xFFFF_F800_0000_1000).is_none());
 /// assert!(images.names_at(4, 1_000_000, 0xFFFF_F800_0000_1000).is_empty());
 ///
-/// // Or add what an image event says.
-/// let mut images = images;
-/// images.add(&etw_etl::Decoded::default());
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Images {
@@ -111,46 +113,12 @@ pub struct Images {
 }
 
 impl Images {
-    /// Adds an image event: a load, an unload, a rundown, or an event that names an image's PDB. Ignores all other events. The
-    /// event has no time here: if two images were loaded at the same address, the later one replaces the earlier one.
-    pub fn add(&mut self, decoded: &Decoded) {
-        if self.count >= MAX_IMAGES {
-            return;
-        }
-        let text = |name: &str| {
-            decoded.fields.iter().find(|field| field.name == name).map(|field| match &field.node {
-                Node::Value(Scalar::Text(text)) => text.clone(),
-                node => node.to_string(),
-            })
-        };
-        let number = |name: &str| {
-            let text = text(name)?;
-            match text.strip_prefix("0x") {
-                Some(digits) => u64::from_str_radix(digits, 16).ok(),
-                None => text.parse().ok(),
-            }
-        };
-        let values = Values {
-            base: number("ImageBase"),
-            size: number("ImageSize"),
-            process: number("ProcessId"),
-            file: text("FileName"),
-            original_file: text("OriginalFileName"),
-            pdb_file: text("PdbFileName"),
-            pdb: text("GuidSig").and_then(|id| Guid::parse(&id).ok()),
-        };
-        if let (Some(provider), Some(event)) = (&decoded.provider, &decoded.event) {
-            self.insert(0, provider, event, values);
-        }
-    }
-
-    /// Adds an event that is not decoded yet, with its time. Call [`sort`](Self::sort) after the last one.
-    pub(crate) fn add_event(&mut self, decoder: &mut Decoder, event: &EventRef<'_>) {
-        if self.count >= MAX_IMAGES {
-            return;
-        }
+    /// Adds an image event: a load, an unload, a rundown, or an event that names an image's PDB. Ignores all other events. Call
+    /// [`sort`](Self::sort) after the last one.
+    pub(crate) fn add(&mut self, decoder: &mut Decoder, event: &EventRef<'_>) {
+        let Some(subject) = subject(event).filter(|_| self.count < MAX_IMAGES) else { return };
         let mut values = Values::default();
-        let named = decoder.visit(event, &mut |field, value| match &*field.name {
+        decoder.visit(event, &mut |field, value| match &*field.name {
             "ImageBase" => values.base = number(value),
             "ImageSize" => values.size = number(value),
             "ProcessId" => values.process = number(value),
@@ -160,9 +128,7 @@ impl Images {
             "GuidSig" => values.pdb = if let Value::Guid(id) = value { Some(id) } else { None },
             _ => {}
         });
-        if let Some((schema, _)) = named {
-            self.insert(event.header.stamp, &schema.provider, &schema.name, values);
-        }
+        self.insert(event.header.stamp, subject, values);
     }
 
     /// Adds the images of another trace, whose time stamps are converted. Call [`sort`](Self::sort) afterwards.
@@ -195,16 +161,14 @@ impl Images {
         }
     }
 
-    fn insert(&mut self, stamp: u64, provider: &str, event: &str, values: Values) {
+    fn insert(&mut self, stamp: u64, subject: Subject, values: Values) {
         let (Some(base), Some(process)) = (values.base, values.process) else { return };
         let key = (if is_system(base) { 0 } else { u32::try_from(process).unwrap_or(0) }, base);
         let file = |path: String| Box::<str>::from(path.rsplit(['\\', '/']).next().unwrap_or_default());
         let image = |path: Option<String>| Some(Image { end: base.saturating_add(values.size?), name: file(path?) });
-        let change = match (provider, event) {
-            ("Image", "Load") => Change::Loaded,
-            ("Image", "DCStart" | "DCEnd") => Change::Present,
-            ("Image", "Unload") => Change::Unloaded,
-            ("ImageId", "ImageId") => {
+        let change = match subject {
+            Subject::Image(change) => change,
+            Subject::Description => {
                 if let Some(image) = image(values.original_file).filter(|_| !self.described.contains_key(&key)) {
                     self.count += 1;
                     self.longest = self.longest.max(image.end - base);
@@ -212,7 +176,7 @@ impl Images {
                 }
                 return;
             }
-            ("ImageId", "DbgId_RSDS") => {
+            Subject::Pdb => {
                 if let Some((id, name)) = values.pdb.zip(values.pdb_file) {
                     let pdbs = self.pdbs.entry(key).or_default();
                     // A merging tool describes an image once for each of its events.
@@ -223,7 +187,6 @@ impl Images {
                 }
                 return;
             }
-            _ => return,
         };
         let Some(image) = image(values.file) else { return };
         self.longest = self.longest.max(image.end - base);
@@ -287,6 +250,27 @@ impl FrameNames for Images {
 
     fn names_at(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
         self.find_at(process, stamp, address).map(|place| place.to_string()).into_iter().collect()
+    }
+}
+
+/// What an event says about an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Image(Change),
+    /// Its size and its name.
+    Description,
+    Pdb,
+}
+
+/// Returns what an event says about an image, by its class and its type.
+fn subject(event: &EventRef<'_>) -> Option<Subject> {
+    match (event.class()?, event.header.descriptor.opcode.as_int()) {
+        (IMAGE, 10) => Some(Subject::Image(Change::Loaded)),
+        (IMAGE, 3 | 4) => Some(Subject::Image(Change::Present)),
+        (IMAGE, 2) => Some(Subject::Image(Change::Unloaded)),
+        (IMAGE_ID, 0) => Some(Subject::Description),
+        (IMAGE_ID, 36) => Some(Subject::Pdb),
+        _ => None,
     }
 }
 

@@ -3,13 +3,16 @@
 //! Events with the same activity id belong together. Events without an activity id belong together if they have the same provider
 //! and thread and nest. Anything else is not paired: a start without a stop has an open end and is never extended to the end of
 //! the trace. Kernel and classic events are not paired, because the thread in their header is not the one that they describe.
+//!
+//! Events of a manifest are told apart by their tasks and ids, never by the names that a schema has for them: another version of a
+//! manifest changes no pair. TraceLogging events have no ids; their names are their identity.
 
 use std::collections::HashMap;
 
 use etw_types::{Guid, Opcode};
 
 use crate::decode::{Decoded, Field, Node, Scalar};
-use crate::event::EventRef;
+use crate::event::{EventRef, Kind};
 use crate::format::event::FLAG_CLASSIC_HEADER;
 use crate::format::record::Layout;
 
@@ -159,7 +162,7 @@ impl<T> Pairs<T> {
             id: event.header.descriptor.id,
             version: event.header.descriptor.version,
             task: event.header.descriptor.task,
-            name: decoded.event.as_deref().map(base),
+            name: own_name(event, decoded),
             function: function(&decoded.fields),
             cost,
             value,
@@ -187,17 +190,23 @@ impl<T> Pairs<T> {
         let key = Key::from_event(event);
         let Some(opens) = self.open.get_mut(&key) else { return Stopped { start: None, open: Vec::new() } };
         let task = event.header.descriptor.task;
-        let name = decoded.event.as_deref().map(base);
+        let id = event.header.descriptor.id;
+        let name = own_name(event, decoded);
+        // Tools that generate manifests give a stop the id after that of its start.
+        let is_next = |open: &Open<T>| open.id != 0 && open.id.checked_add(1) == Some(id);
         let is_named = |open: &Open<T>| open.name.is_none() || name.is_none() || open.name == name;
         let place = if matches!(key, Key::Activity(..)) {
-            let named = opens.iter().rposition(|open| open.task == task && is_named(open));
-            named.or_else(|| opens.iter().rposition(|open| open.task == task))
+            let next = opens.iter().rposition(|open| open.task == task && is_next(open));
+            let named = || opens.iter().rposition(|open| open.task == task && is_named(open));
+            next.or_else(named).or_else(|| opens.iter().rposition(|open| open.task == task))
         } else {
             let function = function(&decoded.fields);
-            opens.iter().rposition(|open| {
+            let nests = |open: &Open<T>| {
                 let is_function = open.function.is_none() || function.is_none() || open.function == function;
                 open.task == task && (task != 0 || is_named(open)) && is_function
-            })
+            };
+            let next = opens.iter().rposition(|open| nests(open) && is_next(open));
+            next.or_else(|| opens.iter().rposition(nests))
         };
         let Some(place) = place else { return Stopped { start: None, open: Vec::new() } };
         // On a thread operations nest, so whatever began later must have ended before.
@@ -226,6 +235,12 @@ pub fn base(name: &str) -> String {
     base.trim_end_matches(['/', '_', '-', '.', ':', ' ']).to_owned()
 }
 
+/// Returns the name that an event has without a schema, without its suffix.
+fn own_name(event: &EventRef<'_>, decoded: &Decoded) -> Option<String> {
+    let is_own = event.kind() == Kind::TraceLogging;
+    decoded.event.as_deref().filter(|_| is_own).map(base)
+}
+
 fn function(fields: &[Field]) -> Option<String> {
     let field = fields.iter().find(|field| FUNCTION_FIELDS.iter().any(|name| field.name.eq_ignore_ascii_case(name)))?;
     match &field.node {
@@ -237,7 +252,7 @@ fn function(fields: &[Field]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use etw_types::tracelogging::EventBuilder;
-    use etw_types::{Guid, Opcode};
+    use etw_types::{EventDescriptor, Guid, Opcode};
 
     use super::{Pairs, Role, base};
     use crate::testing::{TRAITS, descriptor, read};
@@ -312,6 +327,45 @@ mod tests {
         assert!(!pairs.repeats(&versioned(Opcode::Start, 3, 2).as_ref()), "another event");
         assert_eq!(pairs.stop(&versioned(Opcode::Stop, 2, 1).as_ref(), &first.decode()).start, Some(()));
         assert!(pairs.finish().is_empty());
+    }
+
+    /// An event of a manifest, and the name that a schema has for it.
+    fn manifest(opcode: Opcode, id: u16, activity: u128, name: &str) -> (Event, Decoded) {
+        let descriptor = EventDescriptor { id, opcode, ..EventDescriptor::default() };
+        let activity = Guid::from_u128(activity);
+        let event = read(&EventData { descriptor, thread_id: 1, activity, ..EventData::default() });
+        (event, Decoded { event: Some(name.to_owned()), ..Decoded::default() })
+    }
+
+    #[test]
+    fn what_a_schema_calls_events_changes_no_pair() {
+        for activity in [0, 1] {
+            let pair = |names: [&str; 4]| {
+                let mut pairs = Pairs::new(1000);
+                for (id, name) in [(1, names[0]), (3, names[1])] {
+                    let (start, decoded) = manifest(Opcode::Start, id, activity, name);
+                    assert_eq!(pairs.start(&start.as_ref(), &decoded, id, 1), None);
+                }
+                [(4, names[2]), (2, names[3])].map(|(id, name)| {
+                    let (stop, decoded) = manifest(Opcode::Stop, id, activity, name);
+                    pairs.stop(&stop.as_ref(), &decoded).start
+                })
+            };
+            assert_eq!(pair(["ReadStart", "WriteStart", "WriteStop", "ReadStop"]), [Some(3), Some(1)]);
+            assert_eq!(pair(["a", "b", "c", "d"]), [Some(3), Some(1)]);
+            assert_eq!(pair(["ReadStart", "WriteStart", "ReadStop", "WriteStop"]), [Some(3), Some(1)]);
+        }
+    }
+
+    #[test]
+    fn a_stop_of_a_manifest_belongs_to_the_start_with_the_id_before_it() {
+        let mut pairs = Pairs::new(1000);
+        for id in [1, 3] {
+            let (start, decoded) = manifest(Opcode::Start, id, 1, "");
+            assert_eq!(pairs.start(&start.as_ref(), &decoded, id, 1), None);
+        }
+        let (stop, decoded) = manifest(Opcode::Stop, 2, 1, "");
+        assert_eq!(pairs.stop(&stop.as_ref(), &decoded).start, Some(1), "although the other one began later");
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Functions<'_> {
         Info::read(self, function.info).and_then(|info| info.handler(self)).ok().flatten()
     }
 
-    /// Returns the entry that a part of a function is chained to in the end; the function itself if it is no such part.
+    /// Returns the entry that a part of a function is chained to in the end; the function itself if it has no such parent.
     #[must_use]
     pub fn primary(&self, function: &Function) -> Function {
         let next = |part: &Function| Info::read(self, part.info).and_then(|info| info.chained(self)).ok().flatten();

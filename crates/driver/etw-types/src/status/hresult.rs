@@ -38,7 +38,7 @@ impl HResult {
         }
     }
 
-    /// Returns the wrapped Win32 error, or `None` if this is no wrapped Win32 error.
+    /// Returns the wrapped Win32 error, or `None` if this is not a wrapped Win32 error.
     #[must_use]
     pub const fn as_win32(self) -> Option<Win32Error> {
         let code = self.as_int();

@@ -21,6 +21,8 @@ status_newtype! {
         Reparse = 0x0000_0104 "STATUS_REPARSE",
         MoreEntries = 0x0000_0105 "STATUS_MORE_ENTRIES",
         SomeNotMapped = 0x0000_0107 "STATUS_SOME_NOT_MAPPED",
+        NotifyCleanup = 0x0000_010B "STATUS_NOTIFY_CLEANUP",
+        NotifyEnumDir = 0x0000_010C "STATUS_NOTIFY_ENUM_DIR",
         ObjectNameExists = 0x4000_0000 "STATUS_OBJECT_NAME_EXISTS",
         DatatypeMisalignment = 0x8000_0002 "STATUS_DATATYPE_MISALIGNMENT",
         BufferOverflow = 0x8000_0005 "STATUS_BUFFER_OVERFLOW",

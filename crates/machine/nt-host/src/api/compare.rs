@@ -120,7 +120,7 @@ fn callbacks(host: &NtHost) -> Vec<Line> {
     let line = |(call, callback): (RecordedCall, Callback)| Line {
         text: callback.to_string(),
         task: call.order.task,
-        // Zero and small numbers are no objects.
+        // Zero and small numbers are not objects.
         object: Some(call.argument).filter(|argument| *argument >= FIRST_ADDRESS),
         moment: call.order.moment.into(),
     };

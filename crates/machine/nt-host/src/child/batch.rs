@@ -98,7 +98,7 @@ pub(super) fn run(
             let (these, others) = rest.split_at(length(rest));
             progress.begin(these);
             clients.run(these);
-            // A file that is opened is for the requests that follow. What leads to a mistake is no input for others.
+            // A file that is opened is for the requests that follow. What leads to a mistake is not an input for others.
             if !matches!(step, Step::Open { .. } | Step::Handle { .. }) && is_clean() {
                 clients.report(index, progress);
             }

@@ -99,7 +99,7 @@ impl Report {
         &self.gaps
     }
 
-    /// Returns the outcome of the run. A finding of the rule [`Rule::Host`] is no mistake of the driver: the run is incomplete.
+    /// Returns the outcome of the run. A finding of the rule [`Rule::Host`] is not a mistake of the driver: the run is incomplete.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match (self.blames_driver(), self.findings.is_empty() && self.is_complete()) {

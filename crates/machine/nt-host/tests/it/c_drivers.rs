@@ -35,7 +35,7 @@ fn a_kmdf_driver_in_c_runs_and_is_clean() {
     assert_eq!(report.output(), "c: device gone after 2 requests\n");
 }
 
-/// Runs a KMDF driver with the mistake `bug`; 0 is no mistake.
+/// Runs a KMDF driver with the mistake `bug`; 0 is not a mistake.
 fn broken(bug: u32) -> Report {
     let image = build("kmdf_broken", bug, "FxDriverEntry", &FRAMEWORK);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
@@ -292,7 +292,7 @@ const WAYS: [Way; 10] = [
     Way::Control(3),
 ];
 
-/// Sends a request that `wdm_requests` completes with a mistake; 0 is no mistake.
+/// Sends a request that `wdm_requests` completes with a mistake; 0 is not a mistake.
 fn request(mistake: u32, way: Way) -> Report {
     let host = c::plain("wdm_requests").start().expect("DriverEntry");
     let (Way::Read(name) | Way::Write(name)) = way else { return control(&host, mistake, way) };

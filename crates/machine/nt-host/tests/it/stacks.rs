@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::common;
 use crate::common::c::build_at;
-use etw_etl::{Decoder, Exporter, ExtendedType, Format, Images, Reader};
+use etw_etl::{Exporter, ExtendedType, Format, Reader};
 use nt_host::{Event, NtHost};
 
 /// The functions of an event's stack, innermost first, with inlined functions.
@@ -37,10 +37,7 @@ fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
 
 /// Checks that the file itself has the image of an address and the PDB of that image.
 fn named_by_the_file(host: &NtHost, path: &Path) {
-    let (mut decoder, mut images) = (Decoder::default(), Images::default());
-    for event in Reader::open(path).expect("a trace file") {
-        images.add(&decoder.decode(&event.as_ref()));
-    }
+    let images = Reader::open(path).expect("a trace file").images();
     let event = host.trace().events().expect("events").remove(0);
     let (stack, process) = (event.stack().expect("a stack"), event.header.process_id.unwrap_or_default());
     let place = images.find(process, stack[0]).expect("the image");

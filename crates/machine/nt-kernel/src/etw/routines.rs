@@ -9,11 +9,11 @@ use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus}
 use nt_processor::cpu::thread;
 use nt_processor::image::Leaving;
 use nt_processor::layout::{EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, GUID};
-use nt_processor::memory::OrStop as _;
-use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
+use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
 use nt_processor::sorted::{SortedMap, SortedSet};
 use nt_verifier::routine::{ANY, APC, Call, DISPATCH, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::tracing::EVENT_ACTIVITY_CTRL_CREATE_ID;
 
 use super::data::EventData;
 use crate::{call_back, kernel, lock, request_rules};
@@ -101,7 +101,7 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(ANY)]
-    #[limit(if code == CREATE_ID { ANY } else { APC })]
+    #[limit(if code == EVENT_ACTIVITY_CTRL_CREATE_ID { ANY } else { APC })]
     fn EtwActivityIdControl(code: u32, place: GuestPtr<GUID>) -> Result<NtStatus, Fault> {
         let mut id = place.id()?;
         // A dispatch routine runs on the thread of its client, which can store an id. System threads cannot.
@@ -117,8 +117,6 @@ routines! { pub(super) ROUTINES;
     }
 }
 
-/// `EVENT_ACTIVITY_CTRL_CREATE_ID`: the only code that does not use the thread.
-const CREATE_ID: u32 = 3;
 /// The delay of a write when the host looks for races, in units of 100 ns.
 const LATE: u64 = 1000;
 

@@ -5,17 +5,14 @@ use etw_types::NtStatus;
 use nt_processor::layout::{UNICODE_STRING, WNODE_HEADER};
 use nt_processor::memory::{GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{ANY, Out, Outcome, done, fail, routines};
+use windows_constants::tracing::{
+    AllLoggerHandlesClass, GlobalLoggerHandleClass, TraceEnableFlagsClass, TraceEnableLevelClass,
+    TraceHandleByNameClass, TraceHandleClass, TraceIdClass,
+};
 
 use crate::kernel;
 
-/// `TRACE_INFORMATION_CLASS`.
-const ID: i32 = 0;
-const HANDLE: i32 = 1;
-const ENABLE_FLAGS: i32 = 2;
-const ENABLE_LEVEL: i32 = 3;
-const GLOBAL_LOGGER_HANDLE: i32 = 4;
-const ALL_LOGGER_HANDLES: i32 = 6;
-const HANDLE_BY_NAME: i32 = 7;
+/// The session whose handle is `GlobalLoggerHandleClass`.
 const GLOBAL_LOGGER: &str = "GlobalLogger";
 /// The size of a `TRACEHANDLE`.
 const HANDLE_SIZE: usize = size_of::<u64>();
@@ -31,17 +28,17 @@ routines! { pub(super) ROUTINES;
         buffer: GuestPtr<Opaque>,
     ) -> Outcome<NtStatus> {
         let bytes = match class {
-            ID => trace_handle(buffer)?.logger_id().to_le_bytes().to_vec(),
-            ENABLE_FLAGS => trace_handle(buffer)?.enable_flags().to_le_bytes().to_vec(),
-            ENABLE_LEVEL => trace_handle(buffer)?.level().to_le_bytes().to_vec(),
-            HANDLE => by_id(input::<u32>(buffer)?.read()?)?.to_vec(),
-            GLOBAL_LOGGER_HANDLE => by_name(GLOBAL_LOGGER, NtStatus::NotFound)?.to_vec(),
-            HANDLE_BY_NAME => by_name(&input::<UNICODE_STRING>(buffer)?.text()?, NtStatus::InvalidParameter)?.to_vec(),
-            ALL_LOGGER_HANDLES => return all_handles(information, required),
+            TraceIdClass => trace_handle(buffer)?.logger_id().to_le_bytes().to_vec(),
+            TraceEnableFlagsClass => trace_handle(buffer)?.enable_flags().to_le_bytes().to_vec(),
+            TraceEnableLevelClass => trace_handle(buffer)?.level().to_le_bytes().to_vec(),
+            TraceHandleClass => by_id(input::<u32>(buffer)?.read()?)?.to_vec(),
+            GlobalLoggerHandleClass => by_name(GLOBAL_LOGGER, NtStatus::NotFound)?.to_vec(),
+            TraceHandleByNameClass => by_name(&input::<UNICODE_STRING>(buffer)?.text()?, NtStatus::InvalidParameter)?.to_vec(),
+            AllLoggerHandlesClass => return all_handles(information, required),
             _ => return fail(NtStatus::InvalidInfoClass),
         };
         required.set_if_wanted(bytes.len() as u32)?;
-        let is_flag = matches!(class, ENABLE_FLAGS | ENABLE_LEVEL);
+        let is_flag = matches!(class, TraceEnableFlagsClass | TraceEnableLevelClass);
         let has_room = information.len() == bytes.len() as u64 || is_flag && information.len() > bytes.len() as u64;
         if !has_room {
             return fail(NtStatus::InfoLengthMismatch);

@@ -4,15 +4,13 @@ use nt_processor::layout::{KBUGCHECK_CALLBACK_RECORD, KBUGCHECK_REASON_CALLBACK_
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, Call, Ignored, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::system::{BufferEmpty, BufferInserted};
 
 use crate::{kernel, lock};
 
 /// "RPNC": the bug check code of Microsoft's `wdk-panic`. Its parameters are the file name, its length, the line and
 /// the column.
 const RUST_PANIC: u32 = 0x5250_4E43;
-/// `BufferEmpty` and `BufferInserted` of `KBUGCHECK_BUFFER_DUMP_STATE`: the state of a record.
-const EMPTY: u8 = 0;
-const INSERTED: u8 = 1;
 /// What a driver registers, for reports.
 const WHAT: &str = "bug-check callback";
 /// The maximum length of a file name.
@@ -113,10 +111,10 @@ routines! { pub(super) ROUTINES;
 /// `KeInitializeCallbackRecord` did not initialise it. The callbacks do not run: a bug check ends the run.
 fn insert(call: &Call, record: u64, state: GuestPtr<u8>) -> Result<bool, Fault> {
     let mut io = lock(&kernel().io);
-    if state.read()? != EMPTY || io.is_registered(WHAT, record) {
+    if state.read()? != BufferEmpty || io.is_registered(WHAT, record) {
         return Ok(false);
     }
-    state.write(INSERTED)?;
+    state.write(BufferInserted)?;
     io.register(WHAT, record, call.from);
     Ok(true)
 }
@@ -125,7 +123,7 @@ fn insert(call: &Call, record: u64, state: GuestPtr<u8>) -> Result<bool, Fault> 
 fn remove(record: u64, state: GuestPtr<u8>) -> Result<bool, Fault> {
     let removed = lock(&kernel().io).forget(WHAT, record);
     if removed {
-        state.write(EMPTY)?;
+        state.write(BufferEmpty)?;
     }
     Ok(removed)
 }

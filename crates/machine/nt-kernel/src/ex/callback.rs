@@ -6,14 +6,12 @@ use nt_processor::layout::OBJECT_ATTRIBUTES;
 use nt_processor::memory::{Code, GuestPtr, Opaque};
 use nt_processor::sorted::{SortedMap, SortedSet};
 use nt_verifier::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::power::PowerDeviceD3;
 
 use super::handle::KernelHandle;
 use super::object;
 use crate::random::{STEP, mix};
 use crate::{call_back, kernel, lock};
-
-/// `PowerDeviceD3`: the power state of a device that never reported one.
-const D3: u32 = 4;
 
 /// The size of a callback object in bytes. The object is opaque.
 const SIZE: u64 = 0x40;
@@ -133,7 +131,7 @@ routines! { pub(super) ROUTINES;
     /// `POWER_STATE` is a union of 32-bit enumerations. Returns the previous state.
     #[irql(DISPATCH)]
     fn PoSetPowerState(device: GuestPtr<Opaque>, _kind: Ignored<i32>, state: u32) -> u32 {
-        lock(&kernel().callbacks).power.insert(device.address(), state).unwrap_or(D3)
+        lock(&kernel().callbacks).power.insert(device.address(), state).unwrap_or(PowerDeviceD3)
     }
 
     #[irql(PASSIVE)]

@@ -4,17 +4,12 @@ use etw_types::NtStatus;
 use nt_processor::layout::{KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Call, Failure, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, routines};
+use windows_constants::object::{NotificationEvent, OBJ_OPENIF, SynchronizationEvent};
 
 use super::handle::KernelHandle;
 use super::namespace::{self, EVENT};
 use super::object;
 use crate::{kernel, lock};
-
-/// `NotificationEvent`, `SynchronizationEvent`.
-const NOTIFICATION: u8 = 0;
-const SYNCHRONIZATION: u8 = 1;
-/// `OBJ_OPENIF`.
-const OPEN_IF: u32 = 0x80;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -50,7 +45,7 @@ routines! { pub(super) ROUTINES;
         name: GuestPtr<UNICODE_STRING>,
         place: Out<KernelHandle>,
     ) -> Result<GuestPtr<KEVENT>, Fault> {
-        named_event(call, name, place, NOTIFICATION)
+        named_event(call, name, place, NotificationEvent)
     }
 
     #[irql(PASSIVE), fails_with_zero]
@@ -59,7 +54,7 @@ routines! { pub(super) ROUTINES;
         name: GuestPtr<UNICODE_STRING>,
         place: Out<KernelHandle>,
     ) -> Result<GuestPtr<KEVENT>, Fault> {
-        named_event(call, name, place, SYNCHRONIZATION)
+        named_event(call, name, place, SynchronizationEvent)
     }
 }
 
@@ -89,7 +84,7 @@ fn named_event(
 fn create_or_open(call: &Call, name: GuestPtr<UNICODE_STRING>, kind: u8) -> Outcome<(u64, KernelHandle)> {
     let attributes: GuestPtr<OBJECT_ATTRIBUTES> = lock(&kernel().pool).try_new_object()?;
     attributes.ObjectName().write(name)?;
-    attributes.Attributes().write(OPEN_IF)?;
+    attributes.Attributes().write(OBJ_OPENIF)?;
     let created = namespace::create(attributes, EVENT, call.from, || new_event(kind, true));
     lock(&kernel().pool).free_object(attributes.address());
     let (event, _) = created?;

@@ -9,15 +9,13 @@ use nt_processor::memory::{Fault, GuestPtr};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{NO_RESOURCES, Outcome, fail};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::object::{OBJ_OPENIF, OBJ_PERMANENT};
 
 use super::handle::KernelHandle;
 use super::object;
 use super::paths::{canonical, follow_links, leaf, parent};
 use crate::{kernel, lock};
 
-/// `OBJ_PERMANENT`, `OBJ_OPENIF`.
-const PERMANENT: u32 = 0x10;
-const OPEN_IF: u32 = 0x80;
 /// The size of a directory object, which is opaque.
 const SIZE: u64 = 0x158;
 
@@ -206,12 +204,12 @@ pub(super) fn create(
     }
     let flags = attributes.Attributes().read()?;
     match find(&path)? {
-        Some(_) if flags & OPEN_IF == 0 => fail(NtStatus::ObjectNameCollision),
+        Some(_) if flags & OBJ_OPENIF == 0 => fail(NtStatus::ObjectNameCollision),
         Some(known) if known.kind != kind => fail(NtStatus::ObjectTypeMismatch),
         Some(known) => Ok((known.object, NtStatus::ObjectNameExists)),
         None if find(parent(&path))?.is_none_or(|above| above.kind != DIRECTORY) => fail(NtStatus::ObjectPathNotFound),
         None => {
-            let named = Named { path, kind, object: make()?, permanent: flags & PERMANENT != 0, from };
+            let named = Named { path, kind, object: make()?, permanent: flags & OBJ_PERMANENT != 0, from };
             let object = named.object;
             lock(&kernel().objects).names.0.insert(key(&named.path), named);
             Ok((object, NtStatus::Success))

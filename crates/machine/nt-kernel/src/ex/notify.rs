@@ -4,11 +4,13 @@
 
 use etw_types::NtStatus;
 use nt_processor::image::Leaving;
-use nt_processor::layout::{KLDR_DATA_TABLE_ENTRY, OB_CALLBACK_REGISTRATION, UNICODE_STRING};
+use nt_processor::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::gap;
+use windows_constants::image::LDRP_IMAGE_INTEGRITY_FORCED;
+use windows_constants::object::OB_FLT_REGISTRATION_VERSION;
 
 use super::handle::KernelHandle;
 use super::keys::Keys;
@@ -17,8 +19,6 @@ use crate::{call_back, kernel, lock};
 
 /// The maximum number of routines of a kind.
 const MOST: usize = 64;
-/// `OB_FLT_REGISTRATION_VERSION`.
-const VERSION: u16 = 0x100;
 
 /// What a routine is registered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn ObGetFilterVersion() -> u16 {
-        VERSION
+        OB_FLT_REGISTRATION_VERSION
     }
 }
 
@@ -200,7 +200,7 @@ fn is_trusted(address: u64) -> Result<bool, Fault> {
         let module = driver.DriverSection().read()?;
         let offset = address.wrapping_sub(module.DllBase().read()?.address());
         if offset < module.SizeOfImage().read()?.into() {
-            return Ok(module.Flags().read()? & KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED != 0);
+            return Ok(module.Flags().read()? & LDRP_IMAGE_INTEGRITY_FORCED != 0);
         }
     }
     Ok(false)
@@ -249,7 +249,7 @@ fn registry(
 
 fn handles(call: &Call, asking: GuestPtr<OB_CALLBACK_REGISTRATION>, place: Out<KernelHandle>) -> Outcome {
     let registration = asking.read()?;
-    if registration.Version != VERSION || registration.OperationRegistrationCount == 0 {
+    if registration.Version != OB_FLT_REGISTRATION_VERSION || registration.OperationRegistrationCount == 0 {
         return fail(NtStatus::InvalidParameter);
     }
     let mut requested = Vec::new();

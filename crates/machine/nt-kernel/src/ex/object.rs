@@ -14,8 +14,6 @@ use super::handle::KernelHandle;
 use super::namespace::Names;
 use crate::{kernel, lock};
 
-/// `IO_TYPE_FILE`.
-pub(crate) const FILE_TYPE: u16 = 5;
 /// The maximum number of handles in a table of x64 Windows: 16 Mi minus the entries that the tables themselves use.
 const MOST_HANDLES: usize = 16_711_680;
 

@@ -4,16 +4,14 @@ use etw_types::NtStatus;
 use nt_processor::layout::{DRIVER_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{APC, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::device::IO_TYPE_FILE;
+use windows_constants::object::{ObjectBasicInformation, ObjectNameInformation, ObjectTypeInformation};
 
 use super::handle::KernelHandle;
 use super::namespace::type_name;
-use super::object::{self, FILE_TYPE};
+use super::object::{self};
 use crate::{kernel, lock};
 
-/// The classes of `ZwQueryObject`.
-const BASIC: i32 = 0;
-const NAME: i32 = 1;
-const TYPE: i32 = 2;
 /// The sizes of `PUBLIC_OBJECT_BASIC_INFORMATION` and `PUBLIC_OBJECT_TYPE_INFORMATION`.
 const BASIC_SIZE: u32 = 56;
 const TYPE_SIZE: u32 = 0x68;
@@ -46,7 +44,7 @@ fn query(handle: KernelHandle, class: i32, place: GuestPtr<u32>, room: u32, leng
         return fail(NtStatus::InvalidHandle);
     };
     match class {
-        BASIC => {
+        ObjectBasicInformation => {
             length.write_if(BASIC_SIZE)?;
             if room < BASIC_SIZE {
                 return fail(NtStatus::InfoLengthMismatch);
@@ -58,8 +56,8 @@ fn query(handle: KernelHandle, class: i32, place: GuestPtr<u32>, room: u32, leng
             place.at(3).write(pointers + 1)?;
             done(())
         }
-        NAME => string(&name_of(object)?, place.cast(), 16, (room, length)),
-        TYPE => string(type_name(kind), place.cast(), TYPE_SIZE, (room, length)),
+        ObjectNameInformation => string(&name_of(object)?, place.cast(), 16, (room, length)),
+        ObjectTypeInformation => string(type_name(kind), place.cast(), TYPE_SIZE, (room, length)),
         _ => fail(NtStatus::InvalidInfoClass),
     }
 }
@@ -99,7 +97,7 @@ fn name_of(object: u64) -> Result<String, Fault> {
     }
     let (path, is_file) = lock(&kernel().objects).path_or_file(object);
     let file = GuestPtr::<FILE_OBJECT>::new(object);
-    if is_file && file.Type().read()? == FILE_TYPE {
+    if is_file && file.Type().read()? == IO_TYPE_FILE {
         let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();
         return Ok(format!("{of}{}", file.FileName().text()?));
     }

@@ -5,14 +5,12 @@ use nt_processor::cpu::thread;
 use nt_processor::layout::UNICODE_STRING;
 use nt_processor::memory::{GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::object::DUPLICATE_CLOSE_SOURCE;
 
 use super::handle::KernelHandle;
 use super::namespace;
 use super::object::{self, close, dereference, kind_and_object, open, reference};
 use crate::{kernel, lock, request_rules};
-
-/// `DUPLICATE_CLOSE_SOURCE`.
-const CLOSE_SOURCE: u32 = 1;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
@@ -150,7 +148,7 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let Some((kind, object)) = kind_and_object(source) else { return fail(NtStatus::InvalidHandle) };
         place.set(open(kind, object, call.from)?)?;
-        if options & CLOSE_SOURCE != 0 {
+        if options & DUPLICATE_CLOSE_SOURCE != 0 {
             close(source);
         }
         done(())

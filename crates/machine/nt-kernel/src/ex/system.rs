@@ -9,13 +9,11 @@ use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::exception::shared_data;
 use nt_verifier::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, routines};
 use nt_verifier::verify::gap;
+use windows_constants::processor::IPI_LEVEL;
+use windows_constants::system::VER_PLATFORM_WIN32_NT;
 
 use crate::{call_back, kernel};
 
-/// `VER_PLATFORM_WIN32_NT`.
-const PLATFORM_NT: u32 = 2;
-/// The IRQL of an interprocessor interrupt.
-const IPI: u8 = 14;
 /// The first value of the random number generator.
 pub(crate) const SEED: u64 = 0x2545_F491_4F6C_DD1D;
 
@@ -49,7 +47,7 @@ routines! { pub(super) ROUTINES;
         information.dwMajorVersion().write(major)?;
         information.dwMinorVersion().write(minor)?;
         information.dwBuildNumber().write(build)?;
-        information.dwPlatformId().write(PLATFORM_NT)?;
+        information.dwPlatformId().write(VER_PLATFORM_WIN32_NT)?;
         information.szCSDVersion().cast::<u16>().write(0)?;
         done(())
     }
@@ -110,7 +108,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeIpiGenericCall(routine: GuestPtr<Code>, context: u64) -> u64 {
-        call_back("IPI", IPI, routine, &[context])
+        call_back("IPI", IPI_LEVEL, routine, &[context])
     }
 
     #[irql(APC)]

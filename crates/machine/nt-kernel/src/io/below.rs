@@ -9,6 +9,7 @@ use nt_processor::layout::{IO_STACK_LOCATION, IRP};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use nt_verifier::routine::DISPATCH;
 use nt_verifier::verify::gap;
+use windows_constants::request::SL_PENDING_RETURNED;
 
 use super::{device, mdl, request};
 use crate::config::Below;
@@ -138,7 +139,7 @@ pub(super) fn serve(irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> R
         request::complete(irp)?;
         return Ok(Some(response.status));
     }
-    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    place.Control().change(|control| control | SL_PENDING_RETURNED)?;
     later(irp.address(), response.delay, move || {
         request::not_cancelable(irp);
         request::complete(irp).or_stop();

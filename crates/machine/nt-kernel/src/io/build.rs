@@ -3,31 +3,24 @@
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT, MDL, THREAD};
-use nt_processor::memory::OrStop as _;
-use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
+use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
 use nt_verifier::routine::{APC, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, Outcome, done, fail, routines};
+use windows_constants::device::{DO_BUFFERED_IO, DO_DIRECT_IO};
+use windows_constants::power::DevicePowerState;
+use windows_constants::request::{
+    IRP_MJ_DEVICE_CONTROL, IRP_MJ_INTERNAL_DEVICE_CONTROL, IRP_MJ_POWER, IRP_MJ_READ, IRP_MJ_WRITE, IRP_MN_WAIT_WAKE,
+    METHOD_BUFFERED, METHOD_NEITHER, SL_INVOKE_ON_CANCEL, SL_INVOKE_ON_ERROR, SL_INVOKE_ON_SUCCESS,
+};
 
 use super::contract::Buffers;
 use super::history::{History, Origin};
-use super::major::{DEVICE_CONTROL, INTERNAL_DEVICE_CONTROL, POWER, READ, WRITE};
-use super::manager::WAIT_WAKE;
-use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, Request, call_driver};
+use super::request::{Request, call_driver};
 use super::{activity, irp, mdl, rules, stack};
 use crate::pool;
 use crate::sync::event;
 use crate::sync::process::process;
 use crate::sync::worker;
 use crate::{call_back, kernel, lock};
-
-/// `METHOD_…`.
-const BUFFERED: u32 = 0;
-const NEITHER: u32 = 3;
-/// `DO_BUFFERED_IO`.
-pub const BUFFERED_IO: u32 = 4;
-/// `DO_DIRECT_IO`.
-pub const DIRECT_IO: u32 = 16;
-/// `DevicePowerState`.
-const DEVICE_STATE: u64 = 1;
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails_with_zero]
@@ -74,7 +67,7 @@ routines! { pub(super) ROUTINES;
         event: GuestPtr<KEVENT>,
         block: GuestPtr<IO_STATUS_BLOCK>,
     ) -> Outcome<Option<GuestPtr<IRP>>> {
-        let major = if internal { INTERNAL_DEVICE_CONTROL } else { DEVICE_CONTROL };
+        let major = if internal { IRP_MJ_INTERNAL_DEVICE_CONTROL } else { IRP_MJ_DEVICE_CONTROL };
         build_control(call, (major, code), device, (input, output), End { event, block })
     }
 
@@ -120,7 +113,7 @@ routines! { pub(super) ROUTINES;
         let bit = |wanted: bool, bit: u8| if wanted { bit } else { 0 };
         next.CompletionRoutine().write(routine)?;
         next.Context().write(context.address())?;
-        next.Control().write(bit(on_success, ON_SUCCESS) | bit(on_error, ON_ERROR) | bit(on_cancel, ON_CANCEL))?;
+        next.Control().write(bit(on_success, SL_INVOKE_ON_SUCCESS) | bit(on_error, SL_INVOKE_ON_ERROR) | bit(on_cancel, SL_INVOKE_ON_CANCEL))?;
         done(())
     }
 
@@ -199,12 +192,12 @@ fn build_control(
     end: End,
 ) -> Outcome<Option<GuestPtr<IRP>>> {
     let method = code & 3;
-    let type3 = if method == NEITHER { input.start().address() } else { 0 };
+    let type3 = if method == METHOD_NEITHER { input.start().address() } else { 0 };
     let request = packet(call, device, major, [output.len(), input.len(), code.into(), type3])?;
     let Some(request) = request else { return Ok(None) };
     let system = match method {
-        BUFFERED => input.len().max(output.len()),
-        NEITHER => 0,
+        METHOD_BUFFERED => input.len().max(output.len()),
+        METHOD_NEITHER => 0,
         _ => input.len(),
     };
     let build = || {
@@ -216,7 +209,7 @@ fn build_control(
         if matches!(method, 1 | 2) && !output.is_empty() {
             request.MdlAddress().write(mdl::describe(output.start(), output.len() as u32)?)?;
         }
-        let built = Built { copy: (method == BUFFERED).then_some(output), origin: Origin::Control };
+        let built = Built { copy: (method == METHOD_BUFFERED).then_some(output), origin: Origin::Control };
         Ok(own(request, built, output.start(), end)?)
     };
     finish_building(request, build())
@@ -232,22 +225,22 @@ fn build_transfer(
     (origin, end): (Origin, End),
 ) -> Outcome<Option<GuestPtr<IRP>>> {
     let offset = place.map_or(Ok(0), GuestPtr::read)?;
-    let has_data = matches!(u8::try_from(major), Ok(READ | WRITE));
+    let has_data = matches!(u8::try_from(major), Ok(IRP_MJ_READ | IRP_MJ_WRITE));
     let parameters = if has_data { [buffer.len(), 0, offset, 0] } else { [0; 4] };
     let Some(request) = packet(call, device, major as u8, parameters)? else { return Ok(None) };
     let build = || {
         let flags = device.Flags().read()?;
         let mut copy = None;
         if has_data && !buffer.is_empty() {
-            if flags & BUFFERED_IO != 0 {
+            if flags & DO_BUFFERED_IO != 0 {
                 let system: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(buffer.len())?;
                 request.SystemBuffer().write(system)?;
-                if major == u32::from(WRITE) {
+                if major == u32::from(IRP_MJ_WRITE) {
                     system.array(buffer.len()).copy_from(buffer.start())?;
                 } else {
                     copy = Some(buffer);
                 }
-            } else if flags & DIRECT_IO != 0 {
+            } else if flags & DO_DIRECT_IO != 0 {
                 request.MdlAddress().write(mdl::describe(buffer.start(), buffer.len() as u32)?)?;
             }
         }
@@ -336,11 +329,11 @@ pub struct Power {
 fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcome<NtStatus> {
     let Power { device, minor, state, .. } = power;
     // The others are IRP_MN_SET_POWER and IRP_MN_QUERY_POWER.
-    if !matches!(minor, WAIT_WAKE | 2 | 3) {
+    if !matches!(minor, IRP_MN_WAIT_WAKE | 2 | 3) {
         return fail(NtStatus::InvalidParameter);
     }
     let target = stack::top(device)?;
-    let request = packet(call, target, POWER, [0, DEVICE_STATE, state.into(), 0])?;
+    let request = packet(call, target, IRP_MJ_POWER, [0, DevicePowerState, state.into(), 0])?;
     let Some(request) = request else { return fail(NO_RESOURCES) };
     request.next_location()?.MinorFunction().write(minor)?;
     request.IoStatus().Status().write(NtStatus::NotSupported)?;
@@ -351,7 +344,7 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
         stack,
         Request { power: Some(power), history: History::new(Origin::Power), ..Request::default() },
     );
-    let is_next = minor == WAIT_WAKE || {
+    let is_next = minor == IRP_MN_WAIT_WAKE || {
         let mut io = lock(&kernel().io);
         let queue = io.power.get_or_default(target);
         queue.push_back(request);
@@ -397,7 +390,7 @@ pub(super) fn wait_for_power() {
     let deadline = kernel().scheduler.now() + kernel().config.give_up_after();
     kernel().scheduler.wait(Some(deadline), |_| {
         let io = lock(&kernel().io);
-        let is_pending = |request: &Request| request.power.is_some_and(|power| power.minor != WAIT_WAKE);
+        let is_pending = |request: &Request| request.power.is_some_and(|power| power.minor != IRP_MN_WAIT_WAKE);
         (!io.requests.values().any(is_pending)).then_some(())
     });
 }

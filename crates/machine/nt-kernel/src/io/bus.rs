@@ -7,13 +7,15 @@ use nt_processor::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS,
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::{NO_RESOURCES, Outcome, fail};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::plug_play::TargetDeviceRelation;
+use windows_constants::power::{PowerDeviceD0, PowerDeviceD3, PowerDeviceUnspecified, PowerSystemSleeping3};
+use windows_constants::request::{
+    IRP_MJ_PNP, IRP_MN_CANCEL_STOP_DEVICE, IRP_MN_QUERY_CAPABILITIES, IRP_MN_QUERY_DEVICE_RELATIONS,
+    IRP_MN_QUERY_INTERFACE, IRP_MN_READ_CONFIG, IRP_MN_START_DEVICE, IRP_MN_SURPRISE_REMOVAL, IRP_MN_WRITE_CONFIG,
+    SL_PENDING_RETURNED,
+};
 
 use super::client::{Completion, Submission, send};
-use super::major::PNP;
-use super::manager::{
-    CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, READ_CONFIG, START_DEVICE,
-    SURPRISE_REMOVAL, WRITE_CONFIG,
-};
 use super::request;
 use super::{device, interface, stack};
 use crate::ex::object;
@@ -21,14 +23,12 @@ use crate::pci;
 use crate::{kernel, lock};
 
 /// The device power state for each system power state, from `PowerSystemUnspecified`: D0 while the system works, else D3.
-const DEVICE_STATES: [u32; 7] = [0, 1, 4, 4, 4, 4, 4];
+#[rustfmt::skip]
+const DEVICE_STATES: [u32; 7] = [
+    PowerDeviceUnspecified, PowerDeviceD0, PowerDeviceD3, PowerDeviceD3, PowerDeviceD3, PowerDeviceD3, PowerDeviceD3,
+];
 /// The bit of `WakeFromD3` among the flags of `DEVICE_CAPABILITIES`.
 const WAKE_FROM_D3: u32 = 1 << 13;
-/// `PowerDeviceD3`, `PowerSystemSleeping3`: from where a device can wake itself and the system.
-const DEEPEST_DEVICE_STATE: u32 = 4;
-const DEEPEST_SYSTEM_STATE: u32 = 4;
-/// `TargetDeviceRelation`.
-const TARGET_DEVICE: u64 = 4;
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
@@ -38,23 +38,25 @@ pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK
     let untouched = irp.IoStatus().Status().read()?;
     let parameters = place.Parameters().read()?;
     match place.MinorFunction().read()? {
-        START_DEVICE..=CANCEL_STOP | SURPRISE_REMOVAL => Ok(NtStatus::Success),
-        QUERY_CAPABILITIES => {
+        IRP_MN_START_DEVICE..=IRP_MN_CANCEL_STOP_DEVICE | IRP_MN_SURPRISE_REMOVAL => Ok(NtStatus::Success),
+        IRP_MN_QUERY_CAPABILITIES => {
             let [capabilities, ..] = parameters;
             if let Some(place) = GuestPtr::<DEVICE_CAPABILITIES>::new(capabilities).non_null() {
                 place.DeviceState().write(DEVICE_STATES)?;
                 place.Flags().change(|flags| flags | WAKE_FROM_D3)?;
-                place.DeviceWake().write(DEEPEST_DEVICE_STATE)?;
-                place.SystemWake().write(DEEPEST_SYSTEM_STATE)?;
+                place.DeviceWake().write(PowerDeviceD3)?;
+                place.SystemWake().write(PowerSystemSleeping3)?;
             }
             Ok(NtStatus::Success)
         }
-        QUERY_DEVICE_RELATIONS if requests_target(parameters) => relate(device, irp),
-        QUERY_INTERFACE => {
+        IRP_MN_QUERY_DEVICE_RELATIONS if requests_target(parameters) => relate(device, irp),
+        IRP_MN_QUERY_INTERFACE => {
             let found = interface::of_bus(parameters)?;
             Ok(if found { NtStatus::Success } else { untouched })
         }
-        minor @ (READ_CONFIG | WRITE_CONFIG) if pci::is_present() => configure(irp, parameters, minor == WRITE_CONFIG),
+        minor @ (IRP_MN_READ_CONFIG | IRP_MN_WRITE_CONFIG) if pci::is_present() => {
+            configure(irp, parameters, minor == IRP_MN_WRITE_CONFIG)
+        }
         _ => Ok(untouched),
     }
 }
@@ -70,7 +72,7 @@ pub(super) fn wait_for_wake(
         lock(&kernel().io).wait_wake.insert(device, first);
         return complete(irp, NtStatus::DeviceBusy);
     }
-    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    place.Control().change(|control| control | SL_PENDING_RETURNED)?;
     request::when_canceled(irp, move || end_wait(device, NtStatus::Cancelled).or_stop());
     if irp.Cancel().read()? != 0 {
         request::cancel(irp)?;
@@ -121,14 +123,15 @@ pub fn relate(device: Object, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
 /// Returns whether the parameters of `IRP_MN_QUERY_DEVICE_RELATIONS` ask for the target device.
 pub const fn requests_target(parameters: [u64; 4]) -> bool {
     let [kind, ..] = parameters;
-    kind & 0xFFFF_FFFF == TARGET_DEVICE
+    kind & 0xFFFF_FFFF == TargetDeviceRelation as u64
 }
 
 /// Queries a device for the physical device at the bottom of its stack, to which the caller gets a reference.
 pub fn target_device(device: Object) -> Outcome<Object> {
     let top = stack::top(device)?;
-    let parameters = [TARGET_DEVICE, 0, 0, 0];
-    let submission = Submission { major: PNP, minor: QUERY_DEVICE_RELATIONS, parameters, ..Submission::default() };
+    let parameters = [TargetDeviceRelation.into(), 0, 0, 0];
+    let submission =
+        Submission { major: IRP_MJ_PNP, minor: IRP_MN_QUERY_DEVICE_RELATIONS, parameters, ..Submission::default() };
     let Completion { status, information, .. } = device::hold(top, || send(top, &submission))?;
     status.ok()?;
     let Some(relations) = GuestPtr::<DEVICE_RELATIONS>::new(information).non_null() else {

@@ -6,11 +6,11 @@ use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, M
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::Outcome;
 use nt_verifier::verify::{self, At, Breach, Rule, Wdm};
+use windows_constants::request::{IRP_MJ_PNP, IRP_MJ_POWER, IRP_MJ_SYSTEM_CONTROL, SL_PENDING_RETURNED};
 
 use super::contract::Buffers;
 use super::history::History;
-use super::major::{PNP, POWER, SYSTEM_CONTROL};
-use super::request::{DISPATCH_ROUTINE, PENDING_RETURNED, Request, call_driver, cancel, dispatch_routine};
+use super::request::{DISPATCH_ROUTINE, Request, call_driver, cancel, dispatch_routine};
 use super::{activity, device, irp};
 use crate::{IoRequest, kernel, lock};
 
@@ -85,7 +85,7 @@ pub(super) fn send_for_status(device: GuestPtr<DEVICE_OBJECT>, major: u8, minor:
 
 /// Returns a plug-and-play request without parameters.
 pub(super) fn minor(minor: u8) -> Submission {
-    Submission { major: PNP, minor, ..Submission::default() }
+    Submission { major: IRP_MJ_PNP, minor, ..Submission::default() }
 }
 
 /// Sends a plug-and-play request that the driver cannot refuse.
@@ -119,7 +119,7 @@ fn create(
 ) -> Result<(GuestPtr<IRP>, GuestPtr<IO_STACK_LOCATION>), Fault> {
     let stack = device.StackSize().read()?;
     let request = irp::new(stack.max(1), 0)?.unwrap_or_default();
-    let is_power = matches!(submission.major, PNP | POWER);
+    let is_power = matches!(submission.major, IRP_MJ_PNP | IRP_MJ_POWER);
     let untouched = if is_power { NtStatus::NotSupported } else { NtStatus::Success };
     request.IoStatus().Status().write(untouched)?;
     request.IoStatus().Information().write(submission.information)?;
@@ -206,7 +206,7 @@ pub(super) fn wait(packet: Packet) -> Result<Completion, Fault> {
     let known = lock(&kernel().io).requests.get(&request).copied().unwrap_or_default();
     let (reached, History { returned, .. }) = (known.reached, known.history);
     let completion = Completion { status: block.Status, information: block.Information, reached };
-    let marked = known.is_marked || first.Control().read()? & PENDING_RETURNED != 0;
+    let marked = known.is_marked || first.Control().read()? & SL_PENDING_RETURNED != 0;
     let done = is_done(request);
     if status != NtStatus::Pending && !marked && done && status != completion.status {
         let completed = completion.status.as_int();
@@ -242,10 +242,10 @@ pub(super) fn free(Packet { request, .. }: Packet) {
 /// Returns Microsoft's rules about a request that is not completed, although the dispatch routine returned a status.
 fn never_names(major: u8, status: NtStatus) -> &'static [Wdm] {
     match (major, status.is_success()) {
-        (SYSTEM_CONTROL, true) => {
+        (IRP_MJ_SYSTEM_CONTROL, true) => {
             &[Wdm::CompleteRequest, Wdm::IrpProcessingComplete, Wdm::WmiComplete, Wdm::WmiForward]
         }
-        (SYSTEM_CONTROL, false) => &[Wdm::CompleteRequest, Wdm::WmiComplete, Wdm::WmiForward],
+        (IRP_MJ_SYSTEM_CONTROL, false) => &[Wdm::CompleteRequest, Wdm::WmiComplete, Wdm::WmiForward],
         (_, true) => &[Wdm::CompleteRequest, Wdm::IrpProcessingComplete],
         (_, false) => &[Wdm::CompleteRequest],
     }

@@ -9,13 +9,11 @@ use nt_processor::cpu::thread;
 use nt_processor::layout::{IO_STACK_LOCATION, IRP, MDL};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::request::IRP_MJ_QUERY_INFORMATION;
 
 use super::mdl::{MOST_LISTS, TAG};
 use super::request::Request;
 use crate::{RequestKind, kernel, lock, pool};
-
-/// `IRP_MJ_QUERY_INFORMATION`.
-const QUERY_INFORMATION: u8 = 5;
 
 type Packet = GuestPtr<IRP>;
 
@@ -40,7 +38,7 @@ impl Buffers {
         let [length, _, code, _] = parameters;
         let length = u64::from(length as u32);
         let limit = match (RequestKind::from_int(major), major) {
-            (RequestKind::READ | RequestKind::WRITE, _) | (_, QUERY_INFORMATION) => Some(length),
+            (RequestKind::READ | RequestKind::WRITE, _) | (_, IRP_MJ_QUERY_INFORMATION) => Some(length),
             (RequestKind::DEVICE_CONTROL, _) => Some(length).filter(|length| *length != 0),
             _ => None,
         };

@@ -6,14 +6,11 @@ use nt_processor::cpu::thread;
 use nt_processor::layout::{DEVICE_OBJECT, IO_CSQ, IO_CSQ_IRP_CONTEXT, IRP};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, DISPATCH, Ignored, Outcome, routines};
+use windows_constants::device::{IO_TYPE_CSQ, IO_TYPE_CSQ_EX, IO_TYPE_CSQ_IRP_CONTEXT};
+use windows_constants::request::SL_PENDING_RETURNED;
 
-use super::request::PENDING_RETURNED;
 use crate::kernel;
 
-/// `IO_TYPE_CSQ_IRP_CONTEXT`, `IO_TYPE_CSQ`, `IO_TYPE_CSQ_EX`.
-const CONTEXT: u32 = 1;
-const PLAIN: u32 = 2;
-const EXTENDED: u32 = 3;
 /// The cancel routine of the IRPs in a queue. No driver can import it, because no export can have this name.
 const CANCEL: &str = "(cancel-safe queue)";
 
@@ -30,7 +27,7 @@ routines! { pub(super) ROUTINES;
         release: GuestPtr<Code>,
         complete: GuestPtr<Code>,
     ) -> Outcome {
-        initialize(queue, PLAIN, [insert, remove, peek, acquire, release, complete])
+        initialize(queue, IO_TYPE_CSQ, [insert, remove, peek, acquire, release, complete])
     }
 
     #[irql(ANY)]
@@ -43,7 +40,7 @@ routines! { pub(super) ROUTINES;
         release: GuestPtr<Code>,
         complete: GuestPtr<Code>,
     ) -> Outcome {
-        initialize(queue, EXTENDED, [insert, remove, peek, acquire, release, complete])
+        initialize(queue, IO_TYPE_CSQ_EX, [insert, remove, peek, acquire, release, complete])
     }
 
     #[irql(DISPATCH)]
@@ -104,7 +101,7 @@ routines! { pub(super) ROUTINES;
         super::cancel::release(packet.CancelIrql().read()?);
         let Some(link) = link_of(packet) else { return Ok(()) };
         let link = GuestPtr::<IO_CSQ_IRP_CONTEXT>::new(link.read()?);
-        let queue = if link.Type().read()? == CONTEXT { link.Csq().read()? } else { link.cast() };
+        let queue = if link.Type().read()? == IO_TYPE_CSQ_IRP_CONTEXT { link.Csq().read()? } else { link.cast() };
         let held = Held::take(queue)?;
         remove(queue, packet)?;
         held.give_back()?;
@@ -162,7 +159,7 @@ fn remove(queue: Queue, packet: GuestPtr<IRP>) -> Result<(), Fault> {
     let Some(place) = link_of(packet) else { return Ok(()) };
     let link = GuestPtr::<IO_CSQ_IRP_CONTEXT>::new(place.read()?);
     if let Some(link) = link.non_null()
-        && link.Type().read()? == CONTEXT
+        && link.Type().read()? == IO_TYPE_CSQ_IRP_CONTEXT
     {
         link.Irp().write(0)?;
     }
@@ -190,11 +187,16 @@ fn insert(
         place.write(link)?;
     }
     if let Some(context) = context {
-        context.write(IO_CSQ_IRP_CONTEXT { Type: CONTEXT, Padding: 0, Irp: packet.address(), Csq: queue })?;
+        context.write(IO_CSQ_IRP_CONTEXT {
+            Type: IO_TYPE_CSQ_IRP_CONTEXT,
+            Padding: 0,
+            Irp: packet.address(),
+            Csq: queue,
+        })?;
     }
-    packet.CurrentStackLocation().read()?.Control().change(|control| control | PENDING_RETURNED)?;
+    packet.CurrentStackLocation().read()?.Control().change(|control| control | SL_PENDING_RETURNED)?;
     let result = call(queue.CsqInsertIrp(), &[queue.address(), packet.address(), insert_context])? as u32;
-    let is_extended = queue.Type().read()? == EXTENDED;
+    let is_extended = queue.Type().read()? == IO_TYPE_CSQ_EX;
     let status = if is_extended { NtStatus::from_int(result) } else { NtStatus::Success };
     if !status.is_success() {
         held.give_back()?;

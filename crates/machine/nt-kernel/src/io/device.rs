@@ -5,6 +5,10 @@ use nt_processor::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DR
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Kmdf, Rule};
+use windows_constants::device::{
+    DO_BUFFERED_IO, DO_DEVICE_HAS_NAME, DO_DEVICE_INITIALIZING, DO_EXCLUSIVE, IO_TYPE_DEVICE,
+    IO_TYPE_DEVICE_OBJECT_EXTENSION, IO_TYPE_DRIVER,
+};
 
 use super::stack::{attach_for_driver, detach, lower, top};
 use super::text::new_string;
@@ -12,17 +16,6 @@ use super::{modules, names, rules};
 use crate::ex::object;
 use crate::{kernel, lock};
 
-/// `IO_TYPE_DEVICE`, `IO_TYPE_DRIVER`.
-pub(super) const DEVICE_TYPE: u16 = 3;
-const DRIVER_TYPE: u16 = 4;
-/// `IO_TYPE_DEVICE_OBJECT_EXTENSION`.
-const EXTENSION_TYPE: u16 = 13;
-/// `DO_EXCLUSIVE`, `DO_DEVICE_HAS_NAME`, `DO_DEVICE_INITIALIZING`.
-pub(super) const EXCLUSIVE: u32 = 0x08;
-const HAS_NAME: u32 = 0x40;
-const INITIALIZING: u32 = 0x80;
-/// `DO_BUFFERED_IO`.
-const BUFFERED_IO: u32 = 4;
 /// The routine that the framework's model stores in driver objects. No driver can import it, because no export can have
 /// this name.
 pub const FRAMEWORK_DISPATCH: &str = "(framework dispatch)";
@@ -202,7 +195,7 @@ pub fn new_driver(
         let mut pool = lock(&kernel().pool);
         (pool.new_object(), pool.new_object())
     };
-    driver.Type().write(DRIVER_TYPE)?;
+    driver.Type().write(IO_TYPE_DRIVER)?;
     driver.Size().write(size_of::<DRIVER_OBJECT>() as u16)?;
     driver.DriverStart().write(image)?;
     driver.DriverSize().write(size)?;
@@ -277,8 +270,8 @@ pub fn create(
         return fail(NO_RESOURCES);
     }
     device.NextDevice().write(driver.DeviceObject().read()?)?;
-    let named = if name.is_empty() { 0 } else { HAS_NAME };
-    device.Flags().write(INITIALIZING | named | if new.exclusive { EXCLUSIVE } else { 0 })?;
+    let named = if name.is_empty() { 0 } else { DO_DEVICE_HAS_NAME };
+    device.Flags().write(DO_DEVICE_INITIALIZING | named | if new.exclusive { DO_EXCLUSIVE } else { 0 })?;
     device.Characteristics().write(new.characteristics)?;
     device.DeviceExtension().write(if new.extension == 0 { GuestPtr::NULL } else { device.after() })?;
     device.DeviceType().write(new.kind)?;
@@ -289,7 +282,7 @@ pub fn create(
 
 /// Ends the initialisation of a device that transfers data through system buffers.
 pub fn is_initialized(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
-    device.Flags().change(|flags| flags & !INITIALIZING | BUFFERED_IO).map(drop)
+    device.Flags().change(|flags| flags & !DO_DEVICE_INITIALIZING | DO_BUFFERED_IO).map(drop)
 }
 
 /// Allocates a device object. The I/O manager's extension follows the driver's extension. Returns NULL if there is not
@@ -302,9 +295,9 @@ pub fn new_device(driver: GuestPtr<DRIVER_OBJECT>, extension: u64) -> Result<Gue
         return Ok(device);
     }
     let hidden = device.cast::<u8>().at(own.next_multiple_of(16)).cast::<DEVOBJ_EXTENSION>();
-    hidden.Type().write(EXTENSION_TYPE)?;
+    hidden.Type().write(IO_TYPE_DEVICE_OBJECT_EXTENSION)?;
     hidden.DeviceObject().write(device)?;
-    device.Type().write(DEVICE_TYPE)?;
+    device.Type().write(IO_TYPE_DEVICE)?;
     device.Size().write(own as u16)?;
     device.DriverObject().write(driver)?;
     device.StackSize().write(1)?;
@@ -449,5 +442,7 @@ pub fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
         (io.driver, io.devices.iter().map(|device| device.object).collect())
     };
     let own = devices.into_iter().filter(|device| device.DriverObject().read().or_stop() == driver);
-    own.min_by_key(|device| device.Flags().read().or_stop() & (INITIALIZING | HAS_NAME) == INITIALIZING)
+    own.min_by_key(|device| {
+        device.Flags().read().or_stop() & (DO_DEVICE_INITIALIZING | DO_DEVICE_HAS_NAME) == DO_DEVICE_INITIALIZING
+    })
 }

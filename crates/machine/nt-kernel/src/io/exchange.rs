@@ -6,8 +6,8 @@ use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::exception::changing;
 use nt_verifier::routine::{Outcome, fail};
 use nt_verifier::verify::Rule;
+use windows_constants::device::{DO_BUFFERED_IO, DO_DIRECT_IO};
 
-use super::build::{BUFFERED_IO, DIRECT_IO};
 use super::client::{self, Completion, Mode, Packet, Submission};
 use super::request::{call_driver, dispatch_routine};
 use super::{device, mdl, stack};
@@ -92,8 +92,8 @@ pub fn begin_with(
 /// Returns the `METHOD_…` with which reads and writes of a device pass their data.
 fn transfer_method(device: Object) -> Result<u32, Fault> {
     Ok(match device.Flags().read()? {
-        flags if flags & BUFFERED_IO != 0 => 0,
-        flags if flags & DIRECT_IO != 0 => 2,
+        flags if flags & DO_BUFFERED_IO != 0 => 0,
+        flags if flags & DO_DIRECT_IO != 0 => 2,
         _ => 3,
     })
 }

@@ -4,6 +4,8 @@ use etw_types::NtStatus;
 use nt_processor::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
 use nt_verifier::routine::{Call, DISPATCH, Failure, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::file::{FILE_OPEN, FILE_OPENED, FileStandardInformation};
+use windows_constants::request::{IRP_MJ_QUERY_INFORMATION, IRP_MJ_SET_INFORMATION};
 
 use super::client::{Completion, Mode, Submission, send};
 use super::{below, exchange, file_info, names, open, stack, volume};
@@ -12,16 +14,7 @@ use crate::ex::object;
 use crate::sync::event;
 use crate::{IoRequest, RequestKind, kernel, lock};
 
-/// The disposition `FILE_OPEN`.
-const OPEN: u32 = 1;
-/// `FILE_OPENED`: the value of `IO_STATUS_BLOCK.Information` for a file that was opened.
-const OPENED: u64 = 1;
-
-/// The major functions for information about a file.
-const QUERY_INFORMATION: u8 = 5;
-const SET_INFORMATION: u8 = 6;
-/// `FileStandardInformation` and the size of its structure, whose second member is `EndOfFile`.
-const STANDARD_INFORMATION: u32 = 5;
+/// The size of `FILE_STANDARD_INFORMATION`, whose second member is `EndOfFile`.
 const STANDARD_SIZE: u32 = 24;
 
 routines! { pub(super) ROUTINES;
@@ -69,7 +62,7 @@ routines! { pub(super) ROUTINES;
         _share: Ignored<u32>,
         options: u32,
     ) -> Outcome {
-        create(call, place, attributes, status, OPEN, options)
+        create(call, place, attributes, status, FILE_OPEN, options)
     }
 
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
@@ -82,7 +75,7 @@ routines! { pub(super) ROUTINES;
         _share: Ignored<u32>,
         options: u32,
     ) -> Outcome {
-        create(call, place, attributes, status, OPEN, options)
+        create(call, place, attributes, status, FILE_OPEN, options)
     }
 
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
@@ -264,7 +257,7 @@ routines! { pub(super) ROUTINES;
         let (result, count) = if lock(&kernel().io).volume.has(file) {
             (file_info::set(GuestPtr::new(file), class, &information)?, 0)
         } else {
-            let completion = inform(file, SET_INFORMATION, class, information.len() as u32, &information)?.0;
+            let completion = inform(file, IRP_MJ_SET_INFORMATION, class, information.len() as u32, &information)?.0;
             (completion.status, completion.information)
         };
         status.set(IO_STATUS_BLOCK { Status: result, Padding: 0, Information: count })?;
@@ -276,7 +269,7 @@ routines! { pub(super) ROUTINES;
         if lock(&kernel().io).volume.size(file.address()).is_some_and(|size| size.is_dir) {
             return fail(NtStatus::FileIsADirectory);
         }
-        let (completion, information) = query(file.address(), STANDARD_INFORMATION, STANDARD_SIZE)?;
+        let (completion, information) = query(file.address(), FileStandardInformation, STANDARD_SIZE)?;
         if !completion.status.is_success() {
             return fail(completion.status);
         }
@@ -321,7 +314,7 @@ fn create(
     };
     let (_, handle) = open(device, &rest, call.from)?;
     place.set(handle)?;
-    status.set_if_wanted(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: OPENED })?;
+    status.set_if_wanted(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: FILE_OPENED })?;
     Ok(())
 }
 
@@ -379,7 +372,7 @@ fn query(file: u64, class: u32, room: u32) -> Outcome<(Completion, Vec<u8>)> {
         let (status, information) = file_info::query(GuestPtr::new(file), class, size, room)?;
         return Ok((Completion { status, information: information.len() as u64, reached: true }, information));
     }
-    inform(file, QUERY_INFORMATION, class, room, &[])
+    inform(file, IRP_MJ_QUERY_INFORMATION, class, room, &[])
 }
 
 /// Returns the file with this handle, if it is on the volume.

@@ -4,44 +4,21 @@ use etw_types::NtStatus;
 use nt_processor::layout::FILE_OBJECT;
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Outcome, fail};
+use windows_constants::file::{
+    FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_NORMAL, FILE_RENAME_REPLACE_IF_EXISTS, FileAccessInformation,
+    FileAlignmentInformation, FileAllInformation, FileAllocationInformation, FileAttributeTagInformation,
+    FileBasicInformation, FileBothDirectoryInformation, FileDirectoryInformation, FileDispositionInformation,
+    FileDispositionInformationEx, FileEaInformation, FileEndOfFileInformation, FileFullDirectoryInformation,
+    FileIdBothDirectoryInformation, FileIdFullDirectoryInformation, FileInternalInformation, FileModeInformation,
+    FileNameInformation, FileNamesInformation, FileNetworkOpenInformation, FileNormalizedNameInformation,
+    FilePositionInformation, FileRenameInformation, FileRenameInformationEx, FileStandardInformation,
+};
+use windows_constants::security::FILE_ALL_ACCESS;
 
 use super::volume::{self, Listed, Size};
 use crate::ex::paths::parent;
 use crate::{kernel, lock};
 
-/// The classes.
-const DIRECTORY: u32 = 1;
-const FULL_DIRECTORY: u32 = 2;
-const BOTH_DIRECTORY: u32 = 3;
-const BASIC: u32 = 4;
-const STANDARD: u32 = 5;
-const INTERNAL: u32 = 6;
-const EA: u32 = 7;
-const ACCESS: u32 = 8;
-const NAME: u32 = 9;
-/// `FileRenameInformation`.
-pub const RENAME: u32 = 10;
-const NAMES: u32 = 12;
-pub(crate) const DISPOSITION: u32 = 13;
-const POSITION: u32 = 14;
-const MODE: u32 = 16;
-const ALIGNMENT: u32 = 17;
-const ALL: u32 = 18;
-const ALLOCATION: u32 = 19;
-const END: u32 = 20;
-const NETWORK_OPEN: u32 = 34;
-const ATTRIBUTE_TAG: u32 = 35;
-const ID_BOTH_DIRECTORY: u32 = 37;
-const ID_FULL_DIRECTORY: u32 = 38;
-const NORMALIZED_NAME: u32 = 48;
-const DISPOSITION_EX: u32 = 64;
-/// `FileRenameInformationEx`.
-pub const RENAME_EX: u32 = 65;
-/// `FILE_ATTRIBUTE_DIRECTORY`, `FILE_ATTRIBUTE_NORMAL`.
-const ATTRIBUTE_DIRECTORY: u32 = 0x10;
-const ATTRIBUTE_NORMAL: u32 = 0x80;
-/// `FILE_ALL_ACCESS`.
-const ALL_ACCESS: u32 = 0x001F_01FF;
 /// The handle of the folder, the length of the name and the name in `FILE_RENAME_INFORMATION`.
 const NAME_LENGTH_AT: usize = 16;
 const NEW_NAME_AT: usize = 20;
@@ -51,7 +28,7 @@ fn bytes(words: &[u64]) -> Vec<u8> {
 }
 
 const fn attributes(size: Size) -> u32 {
-    if size.is_dir { ATTRIBUTE_DIRECTORY } else { ATTRIBUTE_NORMAL }
+    if size.is_dir { FILE_ATTRIBUTE_DIRECTORY } else { FILE_ATTRIBUTE_NORMAL }
 }
 
 /// Returns information of a class, as much as fits, and the status.
@@ -62,8 +39,8 @@ pub fn query(file: GuestPtr<FILE_OBJECT>, class: u32, size: Size, room: u32) -> 
     }
     // Only a name may be cut.
     let least = match class {
-        NAME | NORMALIZED_NAME => 4,
-        ALL => 100,
+        FileNameInformation | FileNormalizedNameInformation => 4,
+        FileAllInformation => 100,
         _ => usize::MAX,
     };
     if (room as usize) < least {
@@ -81,25 +58,35 @@ fn describe(file: GuestPtr<FILE_OBJECT>, class: u32, size: Size) -> Outcome<Vec<
     };
     Ok(match class {
         // Four times, attributes.
-        BASIC => bytes(&[0, 0, 0, 0, attributes(size).into()]),
+        FileBasicInformation => bytes(&[0, 0, 0, 0, attributes(size).into()]),
         // The allocated size, the end, the number of links, whether it is being deleted, whether it is a folder.
-        STANDARD => {
+        FileStandardInformation => {
             let rest = 1 | u64::from(size.goes) << 32 | u64::from(size.is_dir) << 40;
             bytes(&[size.allocated(), size.end, rest])
         }
-        INTERNAL => bytes(&[file.FsContext().read()?.address()]),
-        EA | MODE | ALIGNMENT => vec![0; 4],
-        ACCESS => ALL_ACCESS.to_le_bytes().to_vec(),
-        NAME | NORMALIZED_NAME => {
+        FileInternalInformation => bytes(&[file.FsContext().read()?.address()]),
+        FileEaInformation | FileModeInformation | FileAlignmentInformation => vec![0; 4],
+        FileAccessInformation => FILE_ALL_ACCESS.to_le_bytes().to_vec(),
+        FileNameInformation | FileNormalizedNameInformation => {
             let path = lock(&kernel().io).volume.path_of(file.address()).unwrap_or_default();
             let name: Vec<u8> = path.encode_utf16().flat_map(u16::to_le_bytes).collect();
             [(name.len() as u32).to_le_bytes().to_vec(), name].concat()
         }
-        POSITION => bytes(&[file.CurrentByteOffset().read()?]),
-        ALL => all(&[BASIC, STANDARD, INTERNAL, EA, ACCESS, POSITION, MODE, ALIGNMENT, NAME])?,
+        FilePositionInformation => bytes(&[file.CurrentByteOffset().read()?]),
+        FileAllInformation => all(&[
+            FileBasicInformation,
+            FileStandardInformation,
+            FileInternalInformation,
+            FileEaInformation,
+            FileAccessInformation,
+            FilePositionInformation,
+            FileModeInformation,
+            FileAlignmentInformation,
+            FileNameInformation,
+        ])?,
         // Four times, the allocated size, the end, attributes.
-        NETWORK_OPEN => bytes(&[0, 0, 0, 0, size.allocated(), size.end, attributes(size).into()]),
-        ATTRIBUTE_TAG => bytes(&[attributes(size).into()]),
+        FileNetworkOpenInformation => bytes(&[0, 0, 0, 0, size.allocated(), size.end, attributes(size).into()]),
+        FileAttributeTagInformation => bytes(&[attributes(size).into()]),
         _ => return fail(NtStatus::InvalidInfoClass),
     })
 }
@@ -109,23 +96,34 @@ pub fn set(file: GuestPtr<FILE_OBJECT>, class: u32, information: &[u8]) -> Outco
     let word = information.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let short = NtStatus::InfoLengthMismatch;
     Ok(match (class, word) {
-        (BASIC, _) => NtStatus::Success,
-        (DISPOSITION | DISPOSITION_EX, _) => match information.first() {
+        (FileBasicInformation, _) => NtStatus::Success,
+        (FileDispositionInformation | FileDispositionInformationEx, _) => match information.first() {
             // The lowest bit of the flags has the same meaning.
             Some(goes) => lock(&kernel().io).volume.dispose(file.address(), *goes & 1 != 0),
             None => short,
         },
-        (RENAME | RENAME_EX, Some(flags)) => match new_path(file, information) {
-            Some(path) => lock(&kernel().io).volume.rename(file.address(), &path, flags & 1 != 0),
+        (FileRenameInformation | FileRenameInformationEx, Some(flags)) => match new_path(file, information) {
+            Some(path) => lock(&kernel().io).volume.rename(
+                file.address(),
+                &path,
+                flags & u64::from(FILE_RENAME_REPLACE_IF_EXISTS) != 0,
+            ),
             None => short,
         },
-        (POSITION, Some(position)) => {
+        (FilePositionInformation, Some(position)) => {
             file.CurrentByteOffset().write(position)?;
             NtStatus::Success
         }
-        (END, Some(end)) => lock(&kernel().io).volume.set_end(file.address(), end),
-        (ALLOCATION, Some(size)) => lock(&kernel().io).volume.reserve(file.address(), size),
-        (POSITION | END | ALLOCATION | RENAME | RENAME_EX, None) => short,
+        (FileEndOfFileInformation, Some(end)) => lock(&kernel().io).volume.set_end(file.address(), end),
+        (FileAllocationInformation, Some(size)) => lock(&kernel().io).volume.reserve(file.address(), size),
+        (
+            FilePositionInformation
+            | FileEndOfFileInformation
+            | FileAllocationInformation
+            | FileRenameInformation
+            | FileRenameInformationEx,
+            None,
+        ) => short,
         _ => NtStatus::InvalidInfoClass,
     })
 }
@@ -151,16 +149,16 @@ pub fn destination(file: u64, name: &str) -> Option<String> {
 pub fn entry(class: u32, listed: &Listed) -> Result<Vec<u8>, NtStatus> {
     let name: Vec<u8> = listed.name.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let length = name.len() as u32;
-    if class == NAMES {
+    if class == FileNamesInformation {
         return Ok([vec![0; 8], length.to_le_bytes().to_vec(), name].concat());
     }
     // Where the name begins, after the members that all classes have and those of this one.
     let name_at = match class {
-        DIRECTORY => 64,
-        FULL_DIRECTORY => 68,
-        BOTH_DIRECTORY => 94,
-        ID_FULL_DIRECTORY => 80,
-        ID_BOTH_DIRECTORY => 104,
+        FileDirectoryInformation => 64,
+        FileFullDirectoryInformation => 68,
+        FileBothDirectoryInformation => 94,
+        FileIdFullDirectoryInformation => 80,
+        FileIdBothDirectoryInformation => 104,
         _ => return Err(NtStatus::InvalidInfoClass),
     };
     let size = listed.size;

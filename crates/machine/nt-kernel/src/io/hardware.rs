@@ -7,21 +7,20 @@ use nt_processor::memory::{Fault, GuestPtr, Opaque, PAGE};
 use nt_verifier::routine::{
     ANY, APC, DISPATCH, HAL, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
 };
+use windows_constants::memory::{MM_COPY_MEMORY_PHYSICAL, MM_COPY_MEMORY_VIRTUAL};
+use windows_constants::plug_play::{PCI_INVALID_VENDORID, PCIConfiguration};
 
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::pool::Kind;
 use crate::{kernel, lock, pci, shared_data};
 
-/// `PCIConfiguration`, and `PCI_INVALID_VENDORID`, which a read returns if the slot has no device.
-const PCI: i32 = 4;
-const NO_DEVICE: [u8; 2] = [0xFF; 2];
+/// What a read returns if the slot has no device.
+const NO_DEVICE: [u8; 2] = PCI_INVALID_VENDORID.to_le_bytes();
 /// The start and the size of the only range of physical memory. It begins at the second page of the address space. A
 /// range of zeros ends the list.
 const MEMORY: [u64; 4] = [PAGE, shared_data::PHYSICAL_PAGES as u64 * PAGE, 0, 0];
-/// The address types of `MmCopyMemory`.
-const PHYSICAL: u32 = 1;
-const VIRTUAL: u32 = 2;
+/// The section that is the physical memory.
 const PHYSICAL_MEMORY: &str = r"\Device\PhysicalMemory";
 /// The tag of views of sections.
 const VIEW: [u8; 4] = *b"View";
@@ -115,7 +114,7 @@ routines! { pub(super) ROUTINES;
         copied: Out<u64>,
     ) -> Outcome {
         copied.set(0)?;
-        if !matches!(flags, PHYSICAL | VIRTUAL) {
+        if !matches!(flags, MM_COPY_MEMORY_PHYSICAL | MM_COPY_MEMORY_VIRTUAL) {
             return fail(NtStatus::InvalidParameter);
         }
         match source.array(size).read() {
@@ -222,7 +221,7 @@ routines! { pub(super) ROUTINES;
 
 /// Returns whether the device that the test describes is there: on the first bus, in the first slot.
 fn is_device(kind: i32, place: (u32, u32)) -> bool {
-    kind == PCI && place == (0, 0) && pci::is_present()
+    kind == PCIConfiguration && place == (0, 0) && pci::is_present()
 }
 
 /// Stores the data of a slot. Returns the number of bytes.
@@ -230,7 +229,7 @@ fn bus_data(kind: i32, place: (u32, u32), buffer: GuestPtr<u8>, offset: u32, len
     if is_device(kind, place) {
         return pci::read(buffer, offset, length);
     }
-    if kind != PCI || length < 2 {
+    if kind != PCIConfiguration || length < 2 {
         return Ok(0);
     }
     buffer.write_all(&NO_DEVICE)?;

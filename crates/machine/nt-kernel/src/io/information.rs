@@ -5,6 +5,10 @@ use nt_processor::image;
 use nt_processor::layout::{CLIENT_ID, OBJECT_ATTRIBUTES, THREAD, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice};
 use nt_verifier::routine::{Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::system::{
+    ProcessBasicInformation, ProcessImageFileName, ProcessWow64Information, SystemBasicInformation,
+    SystemCodeIntegrityInformation, SystemKernelDebuggerInformation, SystemModuleInformation, SystemProcessInformation,
+};
 
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
@@ -13,16 +17,6 @@ use crate::shared_data::PHYSICAL_PAGES;
 use crate::sync::process::{self, SYSTEM};
 use crate::{kernel, lock};
 
-/// The classes of system information.
-const BASIC: i32 = 0;
-const PROCESSES: i32 = 5;
-const MODULES: i32 = 11;
-const DEBUGGER: i32 = 35;
-const CODE_INTEGRITY: i32 = 103;
-/// The classes of process information.
-const PROCESS_BASIC: i32 = 0;
-const PROCESS_WOW64: i32 = 26;
-const PROCESS_IMAGE_FILE_NAME: i32 = 27;
 /// The size of `RTL_PROCESS_MODULE_INFORMATION`, and of the path at its end.
 const MODULE: usize = 0x128;
 const PATH: usize = 0x100;
@@ -54,12 +48,12 @@ routines! { pub(super) ROUTINES;
         };
         let information: Vec<u8> = match class {
             // Exit status, PEB, affinity, priority, process ID, process ID of the parent.
-            PROCESS_BASIC => {
+            ProcessBasicInformation => {
                 let words = [NtStatus::Pending.as_int().into(), 0, 3, 8, id, 0];
                 words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect()
             }
-            PROCESS_WOW64 => vec![0; 8],
-            PROCESS_IMAGE_FILE_NAME => string_at(buffer.start().address(), &process::image(id)),
+            ProcessWow64Information => vec![0; 8],
+            ProcessImageFileName => string_at(buffer.start().address(), &process::image(id)),
             _ => return fail(NtStatus::InvalidInfoClass),
         };
         store(&information, buffer, length)
@@ -121,11 +115,11 @@ fn is_loaded(path: GuestPtr<UNICODE_STRING>) -> Result<bool, Fault> {
 
 fn system_information(class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
     let information = match class {
-        BASIC => basic(),
-        PROCESSES => processes(buffer.start().address()),
-        MODULES => modules()?,
-        DEBUGGER => vec![0, 1],
-        CODE_INTEGRITY => [8_u32, 1].iter().flat_map(|word| word.to_le_bytes()).collect(),
+        SystemBasicInformation => basic(),
+        SystemProcessInformation => processes(buffer.start().address()),
+        SystemModuleInformation => modules()?,
+        SystemKernelDebuggerInformation => vec![0, 1],
+        SystemCodeIntegrityInformation => [8_u32, 1].iter().flat_map(|word| word.to_le_bytes()).collect(),
         _ => return fail(NtStatus::InvalidInfoClass),
     };
     store(&information, buffer, length)

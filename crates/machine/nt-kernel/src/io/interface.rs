@@ -7,13 +7,11 @@ use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::gap;
+use windows_constants::device::DEVICE_INTERFACE_INCLUDE_NONACTIVE;
 
 use super::device;
 use crate::ex::object;
 use crate::{kernel, lock, pci};
-
-/// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
-const INCLUDE_NON_ACTIVE: u32 = 1;
 
 /// A `DEVPROPKEY`.
 type Key = [u8; 20];
@@ -77,7 +75,7 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let class = format!("{{{}}}", class.id()?);
         let wanted = |(link, enabled): &(&String, &bool)| {
-            (**enabled || flags & INCLUDE_NON_ACTIVE != 0) && link.contains(&class)
+            (**enabled || flags & DEVICE_INTERFACE_INCLUDE_NONACTIVE != 0) && link.contains(&class)
         };
         let links: String = lock(&kernel().interfaces)
             .enabled

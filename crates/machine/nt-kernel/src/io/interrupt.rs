@@ -15,17 +15,15 @@ use nt_processor::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use nt_verifier::routine::{ANY, Ignored, Irql, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::locks::LockKind;
 use nt_verifier::verify::{self, Rule};
+use windows_constants::plug_play::{
+    CONNECT_FULLY_SPECIFIED, CONNECT_FULLY_SPECIFIED_GROUP, CONNECT_LINE_BASED, CONNECT_MESSAGE_BASED,
+};
 
 use super::resources::{self, DEVICE_IRQL, Interrupt};
 use super::stack;
 use crate::sync::{irql, spinlock};
 use crate::{call_back, kernel, lock};
 
-/// `CONNECT_…`.
-const FULLY_SPECIFIED: u32 = 1;
-const LINE_BASED: u32 = 2;
-const MESSAGE_BASED: u32 = 3;
-const FULLY_SPECIFIED_GROUP: u32 = 4;
 /// The name of the registration: a driver must disconnect its interrupts before it is unloaded.
 const WHAT: &str = "connected interrupt";
 
@@ -71,7 +69,7 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
     fn IoDisconnectInterruptEx(params: GuestPtr<IO_DISCONNECT_INTERRUPT_PARAMETERS>) -> Result<(), Fault> {
         let context = params.ConnectionContext().read()?;
-        if params.Version().read()? != MESSAGE_BASED {
+        if params.Version().read()? != CONNECT_MESSAGE_BASED {
             disconnect_driver(context.cast());
             return Ok(());
         }
@@ -248,7 +246,9 @@ pub fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool> {
 fn connect_ex(params: GuestPtr<IO_CONNECT_INTERRUPT_PARAMETERS>, from: u64) -> Outcome {
     let version = params.Version().read()?;
     let device = params.PhysicalDeviceObject().read()?;
-    if !matches!(version, FULLY_SPECIFIED..=FULLY_SPECIFIED_GROUP) || !stack::physical().contains(&device) {
+    if !matches!(version, CONNECT_FULLY_SPECIFIED..=CONNECT_FULLY_SPECIFIED_GROUP)
+        || !stack::physical().contains(&device)
+    {
         return fail(NtStatus::InvalidParameter);
     }
     let service = Service {
@@ -264,21 +264,21 @@ fn connect_ex(params: GuestPtr<IO_CONNECT_INTERRUPT_PARAMETERS>, from: u64) -> O
     let line = all.iter().find(|interrupt| interrupt.message.is_none()).copied();
     let messages: Vec<Interrupt> = all.iter().filter(|interrupt| interrupt.message.is_some()).copied().collect();
     let (interrupt, service) = match version {
-        MESSAGE_BASED if !messages.is_empty() => {
+        CONNECT_MESSAGE_BASED if !messages.is_empty() => {
             let table = connect_messages(device, service, &messages, from)?;
             params.InterruptObject().read()?.cast().write(table)?;
             return done(());
         }
         // The device has no messages. The fallback routine is connected to its line, and the version reports that.
-        MESSAGE_BASED => {
+        CONNECT_MESSAGE_BASED => {
             let fallback = params.FallBackServiceRoutine().read()?;
             if fallback.is_null() || line.is_none() {
                 return fail(NtStatus::NotFound);
             }
-            params.Version().write(LINE_BASED)?;
+            params.Version().write(CONNECT_LINE_BASED)?;
             (line, Service { routine: fallback, ..service })
         }
-        LINE_BASED => (line.or(messages.first().copied()), service),
+        CONNECT_LINE_BASED => (line.or(messages.first().copied()), service),
         _ => {
             let vector = params.Vector().read()?;
             (all.iter().find(|interrupt| interrupt.vector == vector).copied(), service)

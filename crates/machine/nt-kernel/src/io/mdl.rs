@@ -7,19 +7,13 @@ use nt_verifier::exception::changing;
 use nt_verifier::hardware;
 use nt_verifier::routine::{ANY, APC, Call, DISPATCH, Ignored, Outcome, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::memory::{
+    MDL_MAPPED_TO_SYSTEM_VA, MDL_PAGES_LOCKED, MDL_PARTIAL, MDL_SOURCE_IS_NONPAGED_POOL, MdlMappingNoExecute, UserMode,
+};
 
-use crate::pool::{self, Kind, PAGE_EXECUTE, paging};
+use crate::pool::EXECUTABLE;
+use crate::pool::{self, Kind, paging};
 use crate::{kernel, lock};
-
-/// `MDL_MAPPED_TO_SYSTEM_VA`, `MDL_PAGES_LOCKED`, `MDL_SOURCE_IS_NONPAGED_POOL`, `MDL_PARTIAL`.
-const MAPPED_TO_SYSTEM: u16 = 1;
-const LOCKED: u16 = 2;
-const NON_PAGED: u16 = 4;
-const PARTIAL: u16 = 0x10;
-/// `UserMode`, an access mode.
-const USER_MODE: i8 = 1;
-/// `MdlMappingNoExecute`, a flag of the priority of a mapping.
-const MAPPING_NO_EXECUTE: u32 = 0x4000_0000;
 
 /// The maximum number of lists of one IRP.
 pub(super) const MOST_LISTS: u32 = 64;
@@ -58,24 +52,24 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn MmBuildMdlForNonPagedPool(list: GuestPtr<MDL>) -> Result<(), Fault> {
-        map(list, NON_PAGED | MAPPED_TO_SYSTEM).map(drop)
+        map(list, MDL_SOURCE_IS_NONPAGED_POOL | MDL_MAPPED_TO_SYSTEM_VA).map(drop)
     }
 
     /// Memory that cannot be read raises an exception, for which a driver has a handler if a program chose the address.
     #[irql(DISPATCH), leavable]
     fn MmProbeAndLockPages(list: GuestPtr<MDL>, _mode: Ignored<i8>, _operation: Ignored<i32>) -> Result<(), Fault> {
         probe(start(list)?, list.ByteCount().read()?)?;
-        map(list, LOCKED).map(drop)
+        map(list, MDL_PAGES_LOCKED).map(drop)
     }
 
     #[irql(DISPATCH)]
     fn MmUnlockPages(list: GuestPtr<MDL>) -> Result<(), Fault> {
-        list.MdlFlags().change(|flags| flags & !LOCKED).map(drop)
+        list.MdlFlags().change(|flags| flags & !MDL_PAGES_LOCKED).map(drop)
     }
 
     /// The priority has flags.
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(_mode == USER_MODE)]
+    #[raises(_mode == UserMode)]
     fn MmMapLockedPagesSpecifyCache(
         list: GuestPtr<MDL>,
         _mode: i8,
@@ -84,8 +78,8 @@ routines! { pub(super) ROUTINES;
         _bug_check: Ignored<u32>,
         priority: u32,
     ) -> Result<GuestPtr<u8>, Fault> {
-        let address = map(list, MAPPED_TO_SYSTEM)?;
-        if priority & MAPPING_NO_EXECUTE == 0 {
+        let address = map(list, MDL_MAPPED_TO_SYSTEM_VA)?;
+        if priority & MdlMappingNoExecute == 0 {
             lock(&kernel().pool).make_executable(address.address());
         }
         Ok(address)
@@ -93,14 +87,14 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn MmMapLockedPages(list: GuestPtr<MDL>, _mode: Ignored<i8>) -> Result<GuestPtr<u8>, Fault> {
-        let address = map(list, MAPPED_TO_SYSTEM)?;
+        let address = map(list, MDL_MAPPED_TO_SYSTEM_VA)?;
         lock(&kernel().pool).make_executable(address.address());
         Ok(address)
     }
 
     #[irql(DISPATCH)]
     fn MmUnmapLockedPages(_address: Ignored<GuestPtr<Opaque>>, list: GuestPtr<MDL>) -> Result<(), Fault> {
-        list.MdlFlags().change(|flags| flags & !MAPPED_TO_SYSTEM).map(drop)
+        list.MdlFlags().change(|flags| flags & !MDL_MAPPED_TO_SYSTEM_VA).map(drop)
     }
 
     #[irql(DISPATCH)]
@@ -145,7 +139,7 @@ routines! { pub(super) ROUTINES;
     /// The pages become executable; they stay writable in any case.
     #[irql(DISPATCH)]
     fn MmProtectMdlSystemAddress(list: GuestPtr<MDL>, protect: u32) -> Outcome {
-        if protect & PAGE_EXECUTE != 0 {
+        if protect & EXECUTABLE != 0 {
             lock(&kernel().pool).make_executable(start(list)?.address());
         }
         done(())
@@ -173,7 +167,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH), fails_with_zero]
     fn MmMapIoSpaceEx(physical: i64, size: u64, protect: u32) -> GuestPtr<u8> {
-        map_device(Kind::non_paged(protect & PAGE_EXECUTE != 0), physical, size)
+        map_device(Kind::non_paged(protect & EXECUTABLE != 0), physical, size)
     }
 
     #[irql(DISPATCH)]
@@ -234,7 +228,7 @@ fn allocate_pages(call: &Call, size: u64) -> Result<Option<GuestPtr<MDL>>, Fault
     let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return Ok(None) };
     list.zero()?;
     set(list, pages, size as u32)?;
-    list.MdlFlags().write(LOCKED)?;
+    list.MdlFlags().write(MDL_PAGES_LOCKED)?;
     Ok(Some(list))
 }
 
@@ -268,15 +262,15 @@ fn build_partial(source: GuestPtr<MDL>, target: GuestPtr<MDL>, place: GuestPtr<u
         verify::find(Rule::BadArgument, format_args!("the partial range is not inside the source MDL"));
     }
     set(target, place, length)?;
-    let flags = source.MdlFlags().read()? & (NON_PAGED | LOCKED | MAPPED_TO_SYSTEM);
-    target.MdlFlags().write(flags | PARTIAL)?;
+    let flags = source.MdlFlags().read()? & (MDL_SOURCE_IS_NONPAGED_POOL | MDL_PAGES_LOCKED | MDL_MAPPED_TO_SYSTEM_VA);
+    target.MdlFlags().write(flags | MDL_PARTIAL)?;
     target.MappedSystemVa().write(place)
 }
 
 /// Creates a list for nonpaged memory, which is mapped.
 pub fn new(address: GuestPtr<u8>, length: u32) -> Outcome<GuestPtr<MDL>> {
     let list = describe(address, length)?;
-    map(list, NON_PAGED | MAPPED_TO_SYSTEM)?;
+    map(list, MDL_SOURCE_IS_NONPAGED_POOL | MDL_MAPPED_TO_SYSTEM_VA)?;
     Ok(list)
 }
 

@@ -23,7 +23,6 @@ pub mod interface;
 pub mod interrupt;
 mod irp;
 pub mod listing;
-pub mod major;
 pub mod manager;
 pub mod mdl;
 pub mod modules;

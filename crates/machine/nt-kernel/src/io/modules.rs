@@ -3,15 +3,12 @@
 //! Microsoft does not document it, but public drivers change the flags of their own entry and walk the list. The layout is that of
 //! `KLDR_DATA_TABLE_ENTRY` in the headers of System Informer (phnt), which agree with Microsoft's metadata.
 
+use super::text::new_string;
+use crate::{kernel, lock};
 use nt_processor::image;
 use nt_processor::layout::{DRIVER_OBJECT, IMAGE_DOS_HEADER, IMAGE_NT_HEADERS64, KLDR_DATA_TABLE_ENTRY};
 use nt_processor::memory::{Code, Fault, GuestPtr};
-
-use super::text::new_string;
-use crate::{kernel, lock};
-
-/// `IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY`, a flag of an image.
-const FORCE_INTEGRITY: u16 = 0x80;
+use windows_constants::image::{IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY, LDRP_IMAGE_INTEGRITY_FORCED};
 
 type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
 
@@ -30,7 +27,7 @@ pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Resu
     let name = image::name_at(image.address()).unwrap_or_default();
     let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
     if is_integrity_forced(image)? {
-        module.Flags().write(KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED)?;
+        module.Flags().write(LDRP_IMAGE_INTEGRITY_FORCED)?;
     }
     before.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
     Ok(module)
@@ -57,5 +54,5 @@ fn new(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>, path: &str) -> Res
 fn is_integrity_forced(image: GuestPtr<u8>) -> Result<bool, Fault> {
     let header = image.cast::<IMAGE_DOS_HEADER>().e_lfanew().read()?;
     let header = image.at(header.into()).cast::<IMAGE_NT_HEADERS64>().OptionalHeader();
-    Ok(header.DllCharacteristics().read()? & FORCE_INTEGRITY != 0)
+    Ok(header.DllCharacteristics().read()? & IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY != 0)
 }

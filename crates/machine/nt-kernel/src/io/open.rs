@@ -4,18 +4,21 @@ use etw_types::NtStatus;
 use nt_processor::layout::{ACCESS_STATE, DEVICE_OBJECT, FILE_OBJECT, IO_SECURITY_CONTEXT};
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::{Outcome, fail};
+use windows_constants::device::{DO_EXCLUSIVE, IO_TYPE_FILE};
+use windows_constants::file::{
+    FILE_ATTRIBUTE_NORMAL, FILE_NON_DIRECTORY_FILE, FILE_OPEN, FILE_SHARE_READ, FILE_SHARE_WRITE,
+    FILE_SYNCHRONOUS_IO_NONALERT, FO_SYNCHRONOUS_IO,
+};
+use windows_constants::request::{IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE};
+use windows_constants::security::{FILE_GENERIC_READ, FILE_GENERIC_WRITE};
 
 use super::client::{Mode, Submission, send};
-use super::device::{self, EXCLUSIVE};
-use super::major::{CLEANUP, CLOSE, CREATE};
+use super::device;
 use super::request::dispatch_routine;
 use super::text::new_string;
 use super::{security, stack};
 use crate::ex::object::{self, Lifetime};
 use crate::{kernel, lock};
-
-/// `FO_SYNCHRONOUS_IO`.
-const SYNCHRONOUS: u32 = 2;
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
@@ -23,10 +26,10 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 /// device's name.
 pub fn new_file(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
     let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).try_new_object()?;
-    file.Type().write(object::FILE_TYPE)?;
+    file.Type().write(IO_TYPE_FILE)?;
     file.Size().write(size_of::<FILE_OBJECT>() as u16)?;
     file.DeviceObject().write(device)?;
-    file.Flags().write(SYNCHRONOUS)?;
+    file.Flags().write(FO_SYNCHRONOUS_IO)?;
     file.Lock().Header().initialize(1, 0)?;
     file.Event().Header().initialize(0, 0)?;
     if !name.is_empty() {
@@ -35,14 +38,14 @@ pub fn new_file(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
     Ok(file)
 }
 
-/// The access that a client requests: `FILE_GENERIC_READ | FILE_GENERIC_WRITE`.
-const ACCESS: u32 = 0x0012_019F;
-/// The create options: `FILE_SYNCHRONOUS_IO_NONALERT | FILE_NON_DIRECTORY_FILE`.
-const OPTIONS: u32 = 0x60;
-/// The disposition `FILE_OPEN`, in the upper byte of the options.
-const OPEN: u32 = 1 << 24;
-/// `FILE_ATTRIBUTE_NORMAL`, and sharing for reading and writing in the upper word.
-const SHARED: u64 = 3 << 16 | 0x80;
+/// The access that a client requests.
+const ACCESS: u32 = FILE_GENERIC_READ | FILE_GENERIC_WRITE;
+/// The create options.
+const OPTIONS: u32 = FILE_SYNCHRONOUS_IO_NONALERT | FILE_NON_DIRECTORY_FILE;
+/// The disposition, in the upper byte of the options.
+const OPEN: u32 = FILE_OPEN << 24;
+/// The attributes, and the sharing in the upper word.
+const SHARED: u64 = ((FILE_SHARE_READ | FILE_SHARE_WRITE) as u64) << 16 | FILE_ATTRIBUTE_NORMAL as u64;
 
 /// Opens a device. Its driver receives `IRP_MJ_CREATE` and may refuse.
 pub fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJECT>> {
@@ -50,7 +53,7 @@ pub fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJ
         return fail(NtStatus::NoSuchDevice);
     }
     let opened = device.ReferenceCount().read()?;
-    if device.Flags().read()? & EXCLUSIVE != 0 && opened > 0 {
+    if device.Flags().read()? & DO_EXCLUSIVE != 0 && opened > 0 {
         return fail(NtStatus::AccessDenied);
     }
     let file = new_file(device, name)?;
@@ -66,7 +69,7 @@ pub fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJ
     context.DesiredAccess().write(ACCESS)?;
     context.FullCreateOptions().write(OPTIONS)?;
     let parameters = [context.address(), (OPEN | OPTIONS).into(), SHARED, 0];
-    let submission = Submission { major: CREATE, mode, parameters, file, ..Submission::default() };
+    let submission = Submission { major: IRP_MJ_CREATE, mode, parameters, file, ..Submission::default() };
     let status = send(stack::top(device)?, &submission)?.status;
     for address in [context.address(), state.address()] {
         lock(&kernel().pool).free_object(address);
@@ -88,16 +91,16 @@ pub fn why_not_opened(device: Object) -> Result<Option<&'static str>, Fault> {
     if !device::exists(device) {
         return Ok(Some(GONE));
     }
-    if device.Flags().read()? & EXCLUSIVE != 0 && device.ReferenceCount().read()? > 0 {
+    if device.Flags().read()? & DO_EXCLUSIVE != 0 && device.ReferenceCount().read()? > 0 {
         return Ok(Some(IN_USE));
     }
-    let routine = dispatch_routine(stack::top(device)?, CREATE)?;
+    let routine = dispatch_routine(stack::top(device)?, IRP_MJ_CREATE)?;
     Ok(routine.is_null().then_some("the driver has no dispatch routine for IRP_MJ_CREATE"))
 }
 
 /// The functions that run after the last handle and the last reference of a file are released.
 pub(super) const FILE: Lifetime = Lifetime {
-    last_handle: |file| send_for_file(GuestPtr::new(file), CLEANUP).or_stop(),
+    last_handle: |file| send_for_file(GuestPtr::new(file), IRP_MJ_CLEANUP).or_stop(),
     last_reference: |file| end(GuestPtr::new(file)).or_stop(),
 };
 
@@ -110,7 +113,7 @@ pub fn close(file: GuestPtr<FILE_OBJECT>) {
 
 /// Sends `IRP_MJ_CLOSE`, because the last reference to a file was released, and frees the file object.
 fn end(file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    send_for_file(file, CLOSE)?;
+    send_for_file(file, IRP_MJ_CLOSE)?;
     forget(file.DeviceObject().read()?, file)
 }
 

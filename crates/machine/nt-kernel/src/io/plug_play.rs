@@ -5,15 +5,13 @@ use etw_types::NtStatus;
 use nt_processor::layout::{DRIVER_OBJECT, FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, routines};
+use windows_constants::plug_play::EventCategoryTargetDeviceChange;
 
 use super::{device, names};
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::ex::{Notified, TargetEvent};
 use crate::{call_back, kernel, lock};
-
-/// `EventCategoryTargetDeviceChange`.
-const TARGET_DEVICE: i32 = 3;
 
 /// A routine that is notified about the device of a file.
 #[derive(Clone, Copy)]
@@ -37,7 +35,7 @@ routines! { pub(super) ROUTINES;
         place: Out<KernelHandle>,
     ) -> Outcome {
         let handle = object::open("notification", routine.address(), call.from)?;
-        if category == TARGET_DEVICE {
+        if category == EventCategoryTargetDeviceChange {
             // A registration has a reference to the file object, which the driver may close before it is notified.
             object::reference(data.address(), call.from);
             let (file, context) = (data.cast(), context.address());

@@ -4,35 +4,27 @@ use etw_types::NtStatus;
 use nt_processor::layout::DEVICE_OBJECT;
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Failure, Outcome, PASSIVE, fail};
-use nt_verifier::verify::GapKind;
-use nt_verifier::verify::gap;
+use nt_verifier::verify::{GapKind, gap};
+use windows_constants::plug_play::{BusRelations, PNP_DEVICE_FAILED, PNP_DEVICE_REMOVED};
+use windows_constants::power::{PowerSystemSleeping3, PowerSystemWorking};
+use windows_constants::request::{
+    IRP_MJ_PNP, IRP_MJ_POWER, IRP_MN_CANCEL_STOP_DEVICE, IRP_MN_FILTER_RESOURCE_REQUIREMENTS, IRP_MN_QUERY_INTERFACE,
+    IRP_MN_QUERY_PNP_DEVICE_STATE, IRP_MN_QUERY_POWER, IRP_MN_QUERY_STOP_DEVICE, IRP_MN_REMOVE_DEVICE,
+    IRP_MN_SET_POWER, IRP_MN_START_DEVICE, IRP_MN_STOP_DEVICE, IRP_MN_SURPRISE_REMOVAL,
+};
 
 use super::client::{Completion, Submission, announce, minor, send, send_for_status};
-use super::major::{PNP, POWER};
-use super::manager::{
-    Action, CANCEL_STOP, FILTER_RESOURCE_REQUIREMENTS, QUERY_INTERFACE, QUERY_PNP_DEVICE_STATE, QUERY_STOP,
-    REMOVE_DEVICE, START_DEVICE, STOP_DEVICE, SURPRISE_REMOVAL,
-};
+use super::manager::Action;
 use super::request::dispatch_routine;
 use super::{build, device, relations, resources, stack};
 use crate::sync::worker;
 use crate::{call_back, kernel, lock};
 
-/// `PNP_DEVICE_FAILED`, `PNP_DEVICE_REMOVED`.
-const FAILED: u64 = 4;
-const REMOVED: u64 = 8;
-/// The minor functions of `IRP_MJ_POWER`.
-const SET_POWER: u8 = 2;
-const QUERY_POWER: u8 = 3;
-/// `PowerSystemWorking`, `PowerSystemSleeping3`.
-const WORKING: u64 = 1;
-const SLEEPING: u64 = 4;
-
 type Object = GuestPtr<DEVICE_OBJECT>;
 
 /// Sends `IRP_MN_QUERY_INTERFACE` to a device, with the parameters of its stack location.
 pub fn query_interface(device: Object, parameters: [u64; 4]) -> Outcome {
-    send_for_status(device, PNP, QUERY_INTERFACE, parameters)
+    send_for_status(device, IRP_MJ_PNP, IRP_MN_QUERY_INTERFACE, parameters)
 }
 
 /// The right to add, remove or power a device. Windows has one thread for Plug and Play.
@@ -58,10 +50,8 @@ pub(super) fn invalidate_state(physical: Object) {
 }
 
 /// `IoInvalidateDeviceRelations`.
-pub(super) fn invalidate_relations(physical: Object, kind: i32) {
-    /// `BusRelations`. The manager has no use for the others.
-    const BUS: i32 = 0;
-    if kind == BUS {
+pub(super) fn invalidate_relations(physical: Object, kind: u32) {
+    if kind == BusRelations {
         schedule(physical, Action::Children);
     }
 }
@@ -122,11 +112,11 @@ fn schedule(physical: Object, action: Action) {
 
 /// Asks a device for its state (`IRP_MN_QUERY_PNP_DEVICE_STATE`). Returns whether it has failed or is gone.
 fn has_failed(device: Object) -> Result<bool, Fault> {
-    let submission = minor(QUERY_PNP_DEVICE_STATE);
+    let submission = minor(IRP_MN_QUERY_PNP_DEVICE_STATE);
     let Completion { status, information, .. } = device::hold(device, || send(device, &submission))?;
-    let has_failed = status.is_success() && information & (FAILED | REMOVED) != 0;
+    let has_failed = status.is_success() && information & (PNP_DEVICE_FAILED | PNP_DEVICE_REMOVED) != 0;
     if has_failed {
-        let state = if information & FAILED == 0 { "PNP_DEVICE_REMOVED" } else { "PNP_DEVICE_FAILED" };
+        let state = if information & PNP_DEVICE_FAILED == 0 { "PNP_DEVICE_REMOVED" } else { "PNP_DEVICE_FAILED" };
         gap::add(GapKind::NotStarted, format!("the device reported {state} in IRP_MN_QUERY_PNP_DEVICE_STATE"));
     }
     Ok(has_failed)
@@ -159,7 +149,7 @@ pub fn add_device() -> Outcome<Object> {
             gap::add(GapKind::NotStarted, format!("IRP_MN_START_DEVICE was completed with {status}"));
         }
         // A device that fails to start is removed.
-        announce(device, REMOVE_DEVICE)?;
+        announce(device, IRP_MN_REMOVE_DEVICE)?;
         stack::forget(physical)?;
         return Err(failure);
     }
@@ -169,9 +159,9 @@ pub fn add_device() -> Outcome<Object> {
 /// Lets the drivers of a new device change the list of what it requires (`IRP_MN_FILTER_RESOURCE_REQUIREMENTS`). The device
 /// gets its own resources whatever they make of the list.
 fn filter_requirements(device: Object) -> Result<(), Fault> {
-    let list = resources::requirements(dispatch_routine(device, PNP)?)?.address();
+    let list = resources::requirements(dispatch_routine(device, IRP_MJ_PNP)?)?.address();
     let parameters = [list, 0, 0, 0];
-    let submission = Submission { parameters, information: list, ..minor(FILTER_RESOURCE_REQUIREMENTS) };
+    let submission = Submission { parameters, information: list, ..minor(IRP_MN_FILTER_RESOURCE_REQUIREMENTS) };
     let Completion { information, .. } = device::hold(device, || send(device, &submission))?;
     if information != 0 {
         lock(&kernel().pool).free_object(information);
@@ -185,7 +175,7 @@ fn start(device: Object, physical: Object) -> Outcome {
     resources::note_if_none();
     let lists = resources::lists()?;
     let [raw, translated] = lists.map(GuestPtr::address);
-    let started = send_for_status(device, PNP, START_DEVICE, [raw, translated, 0, 0]);
+    let started = send_for_status(device, IRP_MJ_PNP, IRP_MN_START_DEVICE, [raw, translated, 0, 0]);
     resources::free(lists);
     started?;
     relations::query_capabilities(device)?;
@@ -214,11 +204,11 @@ pub fn rebalance(device: Object) -> Outcome {
     let _turn = Turn::take();
     let physical = if device::exists(device) { stack::below(device)? } else { None };
     let Some(physical) = physical else { return fail(NtStatus::NoSuchDevice) };
-    if let Err(refused) = send_for_status(device, PNP, QUERY_STOP, [0; 4]) {
-        announce(device, CANCEL_STOP)?;
+    if let Err(refused) = send_for_status(device, IRP_MJ_PNP, IRP_MN_QUERY_STOP_DEVICE, [0; 4]) {
+        announce(device, IRP_MN_CANCEL_STOP_DEVICE)?;
         return Err(refused);
     }
-    announce(device, STOP_DEVICE)?;
+    announce(device, IRP_MN_STOP_DEVICE)?;
     let started = start(device, physical);
     if let Err(Failure::Status(status)) = &started {
         gap::add(GapKind::NotStarted, format!("the device did not start again: {status}"));
@@ -248,13 +238,13 @@ pub fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Ou
     }
     if surprise {
         relations::surprise(below)?;
-        announce(device, SURPRISE_REMOVAL)?;
+        announce(device, IRP_MN_SURPRISE_REMOVAL)?;
     } else {
         relations::query_remove(below, device)?;
     }
     close();
     relations::remove(below)?;
-    announce(device, REMOVE_DEVICE)?;
+    announce(device, IRP_MN_REMOVE_DEVICE)?;
     stack::forget(below).map_err(Failure::from)
 }
 
@@ -267,8 +257,8 @@ pub fn set_power(device: Object, on: bool) -> Outcome {
     if on {
         return wake(device);
     }
-    send_for_status(device, POWER, QUERY_POWER, [0, 0, SLEEPING, 0])?;
-    send_for_status(device, POWER, SET_POWER, [0, 0, SLEEPING, 0])?;
+    send_for_status(device, IRP_MJ_POWER, IRP_MN_QUERY_POWER, [0, 0, PowerSystemSleeping3.into(), 0])?;
+    send_for_status(device, IRP_MJ_POWER, IRP_MN_SET_POWER, [0, 0, PowerSystemSleeping3.into(), 0])?;
     lock(&kernel().io).asleep.push(device);
     Ok(())
 }
@@ -280,7 +270,7 @@ fn wake(device: Object) -> Outcome {
         io.asleep.retain(|known| *known != device);
         std::mem::take(&mut io.postponed)
     };
-    let woken = send_for_status(device, POWER, SET_POWER, [0, 0, WORKING, 0]);
+    let woken = send_for_status(device, IRP_MJ_POWER, IRP_MN_SET_POWER, [0, 0, PowerSystemWorking.into(), 0]);
     if !postponed.is_empty() {
         // A thread of its own performs them, and the driver may still be powering its device up.
         build::wait_for_power();

@@ -11,6 +11,7 @@ use nt_processor::layout::{
 use nt_processor::memory::{Code, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::power::PO_FX_FLAG_BLOCKING;
 
 use crate::sync::scheduler::Timer;
 use crate::sync::worker;
@@ -18,8 +19,6 @@ use crate::{call_back, kernel, lock};
 
 /// The name of the registration: a driver must unregister its devices before it is unloaded.
 const WHAT: &str = "device of the power framework";
-/// `PO_FX_FLAG_BLOCKING`.
-const BLOCKING: u32 = 1;
 /// The maximum number of components that are read.
 const MOST_COMPONENTS: u32 = 1024;
 
@@ -67,7 +66,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn PoFxActivateComponent(handle: Handle, component: u32, flags: u32) {
         let found = update_component(handle, component, |component| component.references += 1);
-        if found && flags & BLOCKING != 0 {
+        if found && flags & PO_FX_FLAG_BLOCKING != 0 {
             kernel().scheduler.wait(None, |_| {
                 let all = lock(&kernel().power);
                 let device = all.iter().find(|device| device.handle == handle);

@@ -7,13 +7,11 @@ use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify;
+use windows_constants::device::ERROR_LOG_LIMIT_SIZE;
 
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::{call_back, kernel, lock};
-
-/// `ERROR_LOG_MAXIMUM_SIZE`.
-const LONGEST_ENTRY: u64 = 240;
 
 /// The registrations of a driver.
 #[derive(Default)]
@@ -104,7 +102,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails_with_zero]
     fn IoAllocateErrorLogEntry(_object: Ignored<GuestPtr<Opaque>>, size: u8) -> GuestPtr<u8> {
         let size = u64::from(size);
-        if size == 0 || size > LONGEST_ENTRY { GuestPtr::NULL } else { GuestPtr::new(lock(&kernel().pool).object(size)) }
+        if size == 0 || size > ERROR_LOG_LIMIT_SIZE { GuestPtr::NULL } else { GuestPtr::new(lock(&kernel().pool).object(size)) }
     }
 
     #[irql(DISPATCH)]

@@ -7,26 +7,20 @@ use nt_processor::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS}
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Failure, Outcome};
 use nt_verifier::verify::{GapKind, gap};
+use windows_constants::plug_play::BusRelations;
+use windows_constants::request::{
+    IRP_MJ_PNP, IRP_MN_CANCEL_REMOVE_DEVICE, IRP_MN_EJECT, IRP_MN_QUERY_BUS_INFORMATION, IRP_MN_QUERY_CAPABILITIES,
+    IRP_MN_QUERY_DEVICE_RELATIONS, IRP_MN_QUERY_DEVICE_TEXT, IRP_MN_QUERY_ID, IRP_MN_QUERY_REMOVE_DEVICE,
+    IRP_MN_QUERY_RESOURCE_REQUIREMENTS, IRP_MN_QUERY_RESOURCES, IRP_MN_REMOVE_DEVICE, IRP_MN_START_DEVICE,
+    IRP_MN_SURPRISE_REMOVAL,
+};
 
 use super::client::{Completion, Submission, announce, minor, send, send_for_status};
-use super::major::PNP;
-use super::manager::{
-    CANCEL_REMOVE, Child, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_REMOVE, REMOVE_DEVICE, START_DEVICE,
-    SURPRISE_REMOVAL,
-};
+use super::manager::Child;
 use super::{client, device, stack};
 use crate::ex::object;
 use crate::{kernel, lock};
 
-/// Minor functions of `IRP_MJ_PNP` that only the bus driver of a device handles.
-const QUERY_RESOURCES: u8 = 0x0A;
-const QUERY_RESOURCE_REQUIREMENTS: u8 = 0x0B;
-const QUERY_DEVICE_TEXT: u8 = 0x0C;
-const EJECT: u8 = 0x11;
-const QUERY_ID: u8 = 0x13;
-const QUERY_BUS_INFORMATION: u8 = 0x15;
-/// `BusRelations`.
-const BUS: u64 = 0;
 /// The language of the texts: English.
 const LANGUAGE: u64 = 0x409;
 
@@ -48,8 +42,8 @@ pub(super) fn enumerate(bus: Object) -> Result<(), Fault> {
     let Some(reported) = above.map(query).transpose()?.flatten() else { return Ok(()) };
     let known = children(bus);
     for child in known.iter().filter(|child| !reported.contains(child)) {
-        announce_if_there(*child, SURPRISE_REMOVAL)?;
-        announce_if_there(*child, REMOVE_DEVICE)?;
+        announce_if_there(*child, IRP_MN_SURPRISE_REMOVAL)?;
+        announce_if_there(*child, IRP_MN_REMOVE_DEVICE)?;
         forget(*child);
     }
     for child in reported.iter().filter(|child| !known.contains(child)) {
@@ -65,7 +59,7 @@ pub(super) fn enumerate(bus: Object) -> Result<(), Fault> {
 
 /// Returns the devices that a bus device reports, or `None` if it reports nothing.
 fn query(device: Object) -> Result<Option<Vec<Object>>, Fault> {
-    let submission = Submission { parameters: [BUS, 0, 0, 0], ..minor(QUERY_DEVICE_RELATIONS) };
+    let submission = Submission { parameters: [BusRelations.into(), 0, 0, 0], ..minor(IRP_MN_QUERY_DEVICE_RELATIONS) };
     let Completion { status, information, .. } = device::hold(device, || send(device, &submission))?;
     let relations = GuestPtr::<DEVICE_RELATIONS>::new(information);
     if !status.is_success() || relations.is_null() {
@@ -79,19 +73,20 @@ fn query(device: Object) -> Result<Option<Vec<Object>>, Fault> {
 
 /// Asks a new child what Windows asks before it looks for a driver, and starts it.
 fn start(child: Object) -> Result<(), Fault> {
-    let ids = (0..4).map(|kind| (QUERY_ID, [kind, 0, 0, 0]));
-    let texts = (0..2).map(|kind| (QUERY_DEVICE_TEXT, [kind, LANGUAGE, 0, 0]));
-    let rest = [QUERY_RESOURCES, QUERY_RESOURCE_REQUIREMENTS, QUERY_BUS_INFORMATION].map(|minor| (minor, [0; 4]));
+    let ids = (0..4).map(|kind| (IRP_MN_QUERY_ID, [kind, 0, 0, 0]));
+    let texts = (0..2).map(|kind| (IRP_MN_QUERY_DEVICE_TEXT, [kind, LANGUAGE, 0, 0]));
+    let rest = [IRP_MN_QUERY_RESOURCES, IRP_MN_QUERY_RESOURCE_REQUIREMENTS, IRP_MN_QUERY_BUS_INFORMATION]
+        .map(|minor| (minor, [0; 4]));
     for (minor, parameters) in ids.chain(texts).chain(rest) {
         query_memory(child, minor, parameters)?;
     }
     query_capabilities(child)?;
-    match send_for_status(child, PNP, START_DEVICE, [0; 4]) {
+    match send_for_status(child, IRP_MJ_PNP, IRP_MN_START_DEVICE, [0; 4]) {
         Ok(()) => {}
         Err(Failure::Fault(fault)) => return Err(fault),
         Err(Failure::Status(status)) => {
             gap::add(GapKind::NotStarted, format!("a child device did not start: {status}"));
-            announce_if_there(child, REMOVE_DEVICE)?;
+            announce_if_there(child, IRP_MN_REMOVE_DEVICE)?;
             forget(child);
         }
     }
@@ -117,7 +112,7 @@ pub(super) fn query_capabilities(device: Object) -> Result<(), Fault> {
     place.Version().write(1)?;
     place.Address().write(u32::MAX)?;
     place.UINumber().write(u32::MAX)?;
-    let submission = Submission { parameters: [place.address(), 0, 0, 0], ..minor(QUERY_CAPABILITIES) };
+    let submission = Submission { parameters: [place.address(), 0, 0, 0], ..minor(IRP_MN_QUERY_CAPABILITIES) };
     device::hold(device, || send(device, &submission))?;
     lock(&kernel().pool).free_object(place.address());
     Ok(())
@@ -129,13 +124,13 @@ pub(super) fn is_child(device: Object) -> bool {
 
 /// Removes a child, unless its driver refuses, and lets the bus eject it.
 pub(super) fn eject(child: Object) -> Outcome {
-    if let Err(refused) = send_for_status(child, PNP, QUERY_REMOVE, [0; 4]) {
-        announce_if_there(child, CANCEL_REMOVE)?;
+    if let Err(refused) = send_for_status(child, IRP_MJ_PNP, IRP_MN_QUERY_REMOVE_DEVICE, [0; 4]) {
+        announce_if_there(child, IRP_MN_CANCEL_REMOVE_DEVICE)?;
         return Err(refused);
     }
     forget(child);
-    announce_if_there(child, REMOVE_DEVICE)?;
-    announce_if_there(child, EJECT)?;
+    announce_if_there(child, IRP_MN_REMOVE_DEVICE)?;
+    announce_if_there(child, IRP_MN_EJECT)?;
     Ok(())
 }
 
@@ -149,9 +144,9 @@ pub(super) fn query_remove(bus: Object, device: Object) -> Outcome {
     let mut requested = Vec::new();
     for one in children(bus).into_iter().chain([device]) {
         requested.push(one);
-        if let Err(refused) = send_for_status(one, PNP, QUERY_REMOVE, [0; 4]) {
+        if let Err(refused) = send_for_status(one, IRP_MJ_PNP, IRP_MN_QUERY_REMOVE_DEVICE, [0; 4]) {
             for one in requested {
-                announce_if_there(one, CANCEL_REMOVE)?;
+                announce_if_there(one, IRP_MN_CANCEL_REMOVE_DEVICE)?;
             }
             return Err(refused);
         }
@@ -161,13 +156,13 @@ pub(super) fn query_remove(bus: Object, device: Object) -> Outcome {
 
 /// Tells the children of a bus device that they are gone.
 pub(super) fn surprise(bus: Object) -> Result<(), Fault> {
-    children(bus).into_iter().try_for_each(|child| announce_if_there(child, SURPRISE_REMOVAL))
+    children(bus).into_iter().try_for_each(|child| announce_if_there(child, IRP_MN_SURPRISE_REMOVAL))
 }
 
 /// Removes the children of a bus device, which were asked or told before.
 pub(super) fn remove(bus: Object) -> Result<(), Fault> {
     for child in children(bus) {
-        announce_if_there(child, REMOVE_DEVICE)?;
+        announce_if_there(child, IRP_MN_REMOVE_DEVICE)?;
         forget(child);
     }
     Ok(())

@@ -8,12 +8,13 @@ use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{DISPATCH, Ignored, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Breach, Rule, Wdm};
+use windows_constants::request::{
+    IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE, IRP_MJ_DEVICE_CONTROL, IRP_MJ_INTERNAL_DEVICE_CONTROL, IRP_MJ_PNP,
+    IRP_MJ_POWER, IRP_MJ_READ, IRP_MJ_SHUTDOWN, IRP_MJ_SYSTEM_CONTROL, IRP_MJ_WRITE, IRP_MN_QUERY_REMOVE_DEVICE,
+    IRP_MN_REMOVE_DEVICE, IRP_MN_SURPRISE_REMOVAL,
+};
 
 use super::dispatching::{self, Dispatch};
-use super::major::{
-    CLEANUP, CLOSE, CREATE, DEVICE_CONTROL, INTERNAL_DEVICE_CONTROL, PNP, POWER, READ, SHUTDOWN, SYSTEM_CONTROL, WRITE,
-};
-use super::manager::{QUERY_REMOVE, REMOVE_DEVICE, SURPRISE_REMOVAL};
 use crate::{kernel, lock};
 
 type Lock = GuestPtr<IO_REMOVE_LOCK>;
@@ -141,7 +142,7 @@ fn is_removing() -> bool {
 
 /// Called when a dispatch routine begins.
 pub(super) fn begins(call: &Dispatch) {
-    if (call.major, call.minor) == (PNP, REMOVE_DEVICE) {
+    if (call.major, call.minor) == (IRP_MJ_PNP, IRP_MN_REMOVE_DEVICE) {
         lock(&kernel().io).remove_locks.removing += 1;
     }
 }
@@ -152,7 +153,7 @@ pub(super) fn ended(call: &Dispatch) -> Result<(), Fault> {
     let tag = call.irp.cast::<Opaque>();
     let leaked: Vec<(Lock, Held)> = {
         let locks = &mut lock(&kernel().io).remove_locks;
-        if (call.major, call.minor) == (PNP, REMOVE_DEVICE) {
+        if (call.major, call.minor) == (IRP_MJ_PNP, IRP_MN_REMOVE_DEVICE) {
             locks.removing = locks.removing.saturating_sub(1);
         }
         let all = locks.known.iter_mut().filter(|_| call.is_completed);
@@ -197,17 +198,17 @@ pub(super) fn check_sent(call: &Dispatch) -> Result<(), Fault> {
 const fn release_names(major: u8) -> &'static [Wdm] {
     use Wdm as W;
     match major {
-        CREATE => &[W::RemoveLockRelease2, W::RemoveLockReleaseCreate],
-        CLOSE => &[W::RemoveLockRelease2, W::RemoveLockReleaseClose],
-        READ => &[W::RemoveLockRelease2, W::RemoveLockReleaseRead],
-        WRITE => &[W::RemoveLockRelease2, W::RemoveLockReleaseWrite],
-        DEVICE_CONTROL => &[W::RemoveLockRelease2, W::RemoveLockReleaseDeviceControl],
-        INTERNAL_DEVICE_CONTROL => &[W::RemoveLockRelease2, W::RemoveLockReleaseInternalDeviceControl],
-        SHUTDOWN => &[W::RemoveLockRelease2, W::RemoveLockReleaseShutdown],
-        CLEANUP => &[W::RemoveLockRelease2, W::RemoveLockReleaseCleanup],
-        POWER => &[W::RemoveLock, W::RemoveLockRelease2, W::RemoveLockReleasePower],
-        SYSTEM_CONTROL => &[W::RemoveLockRelease2, W::RemoveLockReleaseSystemControl],
-        PNP => &[W::RemoveLock, W::RemoveLockRelease2, W::RemoveLockReleasePnp],
+        IRP_MJ_CREATE => &[W::RemoveLockRelease2, W::RemoveLockReleaseCreate],
+        IRP_MJ_CLOSE => &[W::RemoveLockRelease2, W::RemoveLockReleaseClose],
+        IRP_MJ_READ => &[W::RemoveLockRelease2, W::RemoveLockReleaseRead],
+        IRP_MJ_WRITE => &[W::RemoveLockRelease2, W::RemoveLockReleaseWrite],
+        IRP_MJ_DEVICE_CONTROL => &[W::RemoveLockRelease2, W::RemoveLockReleaseDeviceControl],
+        IRP_MJ_INTERNAL_DEVICE_CONTROL => &[W::RemoveLockRelease2, W::RemoveLockReleaseInternalDeviceControl],
+        IRP_MJ_SHUTDOWN => &[W::RemoveLockRelease2, W::RemoveLockReleaseShutdown],
+        IRP_MJ_CLEANUP => &[W::RemoveLockRelease2, W::RemoveLockReleaseCleanup],
+        IRP_MJ_POWER => &[W::RemoveLock, W::RemoveLockRelease2, W::RemoveLockReleasePower],
+        IRP_MJ_SYSTEM_CONTROL => &[W::RemoveLockRelease2, W::RemoveLockReleaseSystemControl],
+        IRP_MJ_PNP => &[W::RemoveLock, W::RemoveLockRelease2, W::RemoveLockReleasePnp],
         _ => &[W::RemoveLockRelease2],
     }
 }
@@ -216,15 +217,15 @@ const fn release_names(major: u8) -> &'static [Wdm] {
 const fn forward_names(call: &Dispatch) -> &'static [Wdm] {
     use Wdm as W;
     match (call.major, call.minor) {
-        (READ, _) => &[W::RemoveLockForwardRead, W::RemoveLockForwardRead2],
-        (WRITE, _) => &[W::RemoveLockForwardWrite, W::RemoveLockForwardWrite2],
-        (DEVICE_CONTROL, _) => &[W::RemoveLockForwardDeviceControl, W::RemoveLockForwardDeviceControl2],
-        (INTERNAL_DEVICE_CONTROL, _) => {
+        (IRP_MJ_READ, _) => &[W::RemoveLockForwardRead, W::RemoveLockForwardRead2],
+        (IRP_MJ_WRITE, _) => &[W::RemoveLockForwardWrite, W::RemoveLockForwardWrite2],
+        (IRP_MJ_DEVICE_CONTROL, _) => &[W::RemoveLockForwardDeviceControl, W::RemoveLockForwardDeviceControl2],
+        (IRP_MJ_INTERNAL_DEVICE_CONTROL, _) => {
             &[W::RemoveLockForwardDeviceControlInternal, W::RemoveLockForwardDeviceControlInternal2]
         }
-        (PNP, REMOVE_DEVICE) => &[W::RemoveLockMnRemove2],
-        (PNP, SURPRISE_REMOVAL) => &[W::RemoveLockMnSurpriseRemove],
-        (PNP, QUERY_REMOVE) => &[W::RemoveLockQueryMnRemove],
+        (IRP_MJ_PNP, IRP_MN_REMOVE_DEVICE) => &[W::RemoveLockMnRemove2],
+        (IRP_MJ_PNP, IRP_MN_SURPRISE_REMOVAL) => &[W::RemoveLockMnSurpriseRemove],
+        (IRP_MJ_PNP, IRP_MN_QUERY_REMOVE_DEVICE) => &[W::RemoveLockQueryMnRemove],
         _ => &[W::RemoveLockForward, W::RemoveLockForward2],
     }
 }

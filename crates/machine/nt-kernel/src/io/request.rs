@@ -10,14 +10,17 @@ use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{DISPATCH, Ignored, routines};
 use nt_verifier::verify::{self, Rule, Wdm};
+use windows_constants::request::{
+    IRP_MJ_CLEANUP, IRP_MJ_CLOSE, IRP_MJ_CREATE, IRP_MJ_PNP, IRP_MJ_POWER, IRP_MN_WAIT_WAKE, SL_INVOKE_ON_CANCEL,
+    SL_INVOKE_ON_ERROR, SL_INVOKE_ON_SUCCESS, SL_PENDING_RETURNED,
+};
 
 use super::build::{self, Built, Power};
 use super::contract::{self, Buffers};
 use super::device::{self, Device, Link, Owner};
 use super::dispatching::{self, Dispatch};
 use super::history::{History, Origin};
-use super::major::{CLEANUP, CLOSE, CREATE, PNP, POWER};
-use super::manager::{Action, Child, WAIT_WAKE};
+use super::manager::{Action, Child};
 use super::remove_lock::{self, RemoveLocks};
 use super::rules::{self, Ran};
 use super::volume::Volume;
@@ -27,11 +30,6 @@ use crate::{RequestKind, call_back, kernel, lock};
 
 pub use super::cancel::cancel;
 
-/// Bits of `IO_STACK_LOCATION.Control`: `SL_PENDING_RETURNED` and `SL_INVOKE_ON_…`.
-pub const PENDING_RETURNED: u8 = 0x01;
-pub(super) const ON_CANCEL: u8 = 0x20;
-pub(super) const ON_SUCCESS: u8 = 0x40;
-pub(super) const ON_ERROR: u8 = 0x80;
 /// What findings call a dispatch routine.
 pub const DISPATCH_ROUTINE: &str = "dispatch routine";
 
@@ -239,7 +237,7 @@ pub(super) fn dispatch(
     request: GuestPtr<IRP>,
     place: GuestPtr<IO_STACK_LOCATION>,
 ) -> Result<NtStatus, Fault> {
-    let major = place.MajorFunction().read()?.min(PNP);
+    let major = place.MajorFunction().read()?.min(IRP_MJ_PNP);
     if !lock(&kernel().io).drivers.contains(&device.DriverObject().read()?) {
         if let Some(status) = below::serve(request, place)? {
             return Ok(status);
@@ -247,11 +245,11 @@ pub(super) fn dispatch(
         // This is a device of the host. If no script matches, it accepts power, open and close requests, and refuses
         // all others except plug and play.
         let status = match major {
-            PNP => bus::serve(device, request, place)?,
-            POWER if place.MinorFunction().read()? == WAIT_WAKE => {
+            IRP_MJ_PNP => bus::serve(device, request, place)?,
+            IRP_MJ_POWER if place.MinorFunction().read()? == IRP_MN_WAIT_WAKE => {
                 return bus::wait_for_wake(device, request, place);
             }
-            POWER | CREATE | CLOSE | CLEANUP => NtStatus::Success,
+            IRP_MJ_POWER | IRP_MJ_CREATE | IRP_MJ_CLOSE | IRP_MJ_CLEANUP => NtStatus::Success,
             _ => {
                 let [_, _, code, _] = place.Parameters().read()?;
                 below::note_refused(device::name_of_others(device), RequestKind::from_int(major), code as u32);
@@ -373,15 +371,16 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
         // As in Windows, a location that the IRP has left has no flags.
         let control = place.Control().change(|_| 0)?;
         if let Some(known) = lock(&kernel().io).requests.get_mut(&request).filter(|_| current == count) {
-            known.is_marked = control & PENDING_RETURNED != 0;
+            known.is_marked = control & SL_PENDING_RETURNED != 0;
         }
-        request.PendingReturned().write(control & PENDING_RETURNED)?;
-        let canceled = request.Cancel().read()? != 0 && control & ON_CANCEL != 0;
-        let wanted = canceled || control & if status.is_success() { ON_SUCCESS } else { ON_ERROR } != 0;
+        request.PendingReturned().write(control & SL_PENDING_RETURNED)?;
+        let canceled = request.Cancel().read()? != 0 && control & SL_INVOKE_ON_CANCEL != 0;
+        let wanted =
+            canceled || control & if status.is_success() { SL_INVOKE_ON_SUCCESS } else { SL_INVOKE_ON_ERROR } != 0;
         if let Some(routine) = place.CompletionRoutine().read()?.non_null().filter(|_| wanted) {
             let upper = if current < count { place.at(1).DeviceObject().read()? } else { GuestPtr::NULL };
             let arguments = [upper.address(), request.address(), place.Context().read()?];
-            let was_marked = current < count && place.at(1).Control().read()? & PENDING_RETURNED != 0;
+            let was_marked = current < count && place.at(1).Control().read()? & SL_PENDING_RETURNED != 0;
             let signals = event::signals();
             let result = call_back("completion routine", thread::irql(), routine, &arguments);
             let result = NtStatus::from_int(result as u32);
@@ -389,19 +388,19 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
             let is_marked = {
                 let io = lock(&kernel().io);
                 let is_live = current < count && io.requests.contains_key(&request);
-                if is_live { Some(place.at(1).Control().read()? & PENDING_RETURNED != 0) } else { None }
+                if is_live { Some(place.at(1).Control().read()? & SL_PENDING_RETURNED != 0) } else { None }
             };
             if let Some(is_marked) = is_marked {
-                let (pending, signaled) = (control & PENDING_RETURNED != 0, event::signals() != signals);
+                let (pending, signaled) = (control & SL_PENDING_RETURNED != 0, event::signals() != signals);
                 let ran = Ran { routine: routine.address(), result, pending, was_marked, is_marked, signaled };
                 rules::completion_ran(&ran, place.at(1))?;
             }
             if result == NtStatus::MoreProcessingRequired {
                 return Ok(false);
             }
-        } else if control & PENDING_RETURNED != 0 && current < count {
+        } else if control & SL_PENDING_RETURNED != 0 && current < count {
             // The I/O manager marks the IRP for a driver without a completion routine.
-            place.at(1).Control().change(|control| control | PENDING_RETURNED)?;
+            place.at(1).Control().change(|control| control | SL_PENDING_RETURNED)?;
         }
     }
 }

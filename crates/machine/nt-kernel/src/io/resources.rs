@@ -6,30 +6,20 @@ use nt_processor::layout::{
 };
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::verify::gap;
+use windows_constants::plug_play::{
+    CM_RESOURCE_INTERRUPT_LATCHED, CM_RESOURCE_INTERRUPT_MESSAGE, CM_RESOURCE_INTERRUPT_MESSAGE_TOKEN,
+    CM_RESOURCE_PORT_IO, CmResourceShareDeviceExclusive, CmResourceShareShared, CmResourceTypeInterrupt,
+    CmResourceTypeMemory, CmResourceTypePort,
+};
 
 use crate::config::Resource;
 use crate::{kernel, lock};
-
-/// `CmResourceType…`.
-const PORT: u8 = 1;
-const INTERRUPT: u8 = 2;
-const MEMORY: u8 = 3;
-/// `CmResourceShareDeviceExclusive`, `CmResourceShareShared`.
-const EXCLUSIVE: u8 = 1;
-const SHARED: u8 = 3;
-/// `CM_RESOURCE_INTERRUPT_LATCHED`, `CM_RESOURCE_INTERRUPT_MESSAGE`, `CM_RESOURCE_PORT_IO`.
-pub(crate) const LATCHED: u16 = 1;
-pub(crate) const MESSAGE: u16 = 2;
-const PORT_IO: u16 = 1;
 
 /// The IRQL of device interrupts and their first vector. On x64 the IRQL is the upper four bits of the vector.
 pub const DEVICE_IRQL: u8 = 9;
 const FIRST_VECTOR: u32 = 0x90;
 /// The first interrupt line before translation.
 const FIRST_LINE: u32 = 16;
-
-/// `CM_RESOURCE_INTERRUPT_MESSAGE_TOKEN`: the vector of a message before one is assigned.
-const MESSAGE_TOKEN: u32 = u32::MAX - 1;
 
 /// An interrupt of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +48,7 @@ pub fn interrupts() -> Vec<Interrupt> {
 
 /// Returns how an interrupt is shared: `ShareDisposition` of its descriptors.
 pub const fn sharing(interrupt: Interrupt) -> u8 {
-    if interrupt.message.is_some() { EXCLUSIVE } else { SHARED }
+    if interrupt.message.is_some() { CmResourceShareDeviceExclusive } else { CmResourceShareShared }
 }
 
 /// Returns the descriptors of a device's resources, raw and translated.
@@ -68,7 +58,7 @@ pub fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
     for resource in &kernel().config.resources {
         let range = |kind: u8, flags: u16, start: u64, length: u32| CM_PARTIAL_RESOURCE_DESCRIPTOR {
             Type: kind,
-            ShareDisposition: EXCLUSIVE,
+            ShareDisposition: CmResourceShareDeviceExclusive,
             Flags: flags,
             u: [start as u32, (start >> 32) as u32, length, 0],
         };
@@ -76,20 +66,24 @@ pub fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
             Resource::LineInterrupt => 1,
             Resource::MessageInterrupts(count) => count,
             Resource::Memory { start, length } => {
-                raw.push(range(MEMORY, 0, start, length));
-                translated.push(range(MEMORY, 0, start, length));
+                raw.push(range(CmResourceTypeMemory, 0, start, length));
+                translated.push(range(CmResourceTypeMemory, 0, start, length));
                 0
             }
             Resource::Port { start, length } => {
-                raw.push(range(PORT, PORT_IO, start, length));
-                translated.push(range(PORT, PORT_IO, start, length));
+                raw.push(range(CmResourceTypePort, CM_RESOURCE_PORT_IO, start, length));
+                translated.push(range(CmResourceTypePort, CM_RESOURCE_PORT_IO, start, length));
                 0
             }
         };
         for interrupt in interrupts.by_ref().take(count as usize) {
-            let flags = if interrupt.message.is_some() { LATCHED | MESSAGE } else { 0 };
+            let flags = if interrupt.message.is_some() {
+                CM_RESOURCE_INTERRUPT_LATCHED | CM_RESOURCE_INTERRUPT_MESSAGE
+            } else {
+                0
+            };
             let descriptor = |level: u32, vector: u32| CM_PARTIAL_RESOURCE_DESCRIPTOR {
-                Type: INTERRUPT,
+                Type: CmResourceTypeInterrupt,
                 ShareDisposition: sharing(interrupt),
                 Flags: flags,
                 u: [level, vector, 1, 0],
@@ -115,9 +109,9 @@ pub fn required() -> Vec<IO_RESOURCE_DESCRIPTOR> {
             let [low, high, length, _] = descriptor.u;
             let start = u64::from(low) | u64::from(high) << 32;
             let u = match descriptor.Type {
-                INTERRUPT => {
-                    let is_message = descriptor.Flags & MESSAGE != 0;
-                    let vector = u64::from(if is_message { MESSAGE_TOKEN } else { high });
+                CmResourceTypeInterrupt => {
+                    let is_message = descriptor.Flags & CM_RESOURCE_INTERRUPT_MESSAGE != 0;
+                    let vector = u64::from(if is_message { CM_RESOURCE_INTERRUPT_MESSAGE_TOKEN } else { high });
                     [vector | vector << 32, 0, 0]
                 }
                 _ => range(start, start.saturating_add(u64::from(length).saturating_sub(1)), length),

@@ -6,25 +6,22 @@ use nt_processor::layout::{DEVICE_OBJECT, IO_STACK_LOCATION, IRP};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{DISPATCH, PASSIVE, Routine};
 use nt_verifier::verify::{self, At, Breach, Rule, Wdm};
+use windows_constants::device::DO_POWER_PAGABLE;
+use windows_constants::power::PowerSystemWorking;
+use windows_constants::request::{
+    IRP_MJ_DEVICE_CONTROL, IRP_MJ_INTERNAL_DEVICE_CONTROL, IRP_MJ_PNP, IRP_MJ_POWER, IRP_MJ_READ, IRP_MJ_WRITE,
+    IRP_MN_CANCEL_REMOVE_DEVICE, IRP_MN_CANCEL_STOP_DEVICE, IRP_MN_QUERY_DEVICE_RELATIONS, IRP_MN_QUERY_INTERFACE,
+    IRP_MN_QUERY_REMOVE_DEVICE, IRP_MN_QUERY_STOP_DEVICE, IRP_MN_REMOVE_DEVICE, IRP_MN_SET_POWER, IRP_MN_START_DEVICE,
+    IRP_MN_SURPRISE_REMOVAL, IRP_MN_WAIT_WAKE, SL_PENDING_RETURNED,
+};
 
 use super::dispatching::{self, Dispatch};
 use super::history::{self, History, Origin};
-use super::major::{DEVICE_CONTROL, INTERNAL_DEVICE_CONTROL, PNP, POWER, READ, WRITE};
-use super::manager::{
-    CANCEL_REMOVE, CANCEL_STOP, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, QUERY_REMOVE, QUERY_STOP, REMOVE_DEVICE,
-    START_DEVICE, SURPRISE_REMOVAL, WAIT_WAKE,
-};
 use super::remove_lock;
 use crate::{kernel, lock};
 
-/// `IRP_MN_SET_POWER`.
-const SET_POWER: u8 = 2;
 /// `PowerSystemWorking` and `PowerDeviceD0`.
-const ON: u64 = 1;
-/// `SL_PENDING_RETURNED`.
-const PENDING_RETURNED: u8 = 1;
-/// `DO_POWER_PAGABLE`.
-const POWER_PAGABLE: u32 = 0x2000;
+const ON: u64 = PowerSystemWorking as u64;
 
 type Packet = GuestPtr<IRP>;
 type Location = GuestPtr<IO_STACK_LOCATION>;
@@ -38,7 +35,12 @@ pub(super) fn sends(irp: Packet, place: Location) -> Result<(), Fault> {
     });
     let History { origin, is_sent, registration, .. } = before.unwrap_or_default();
     let (major, irql) = (place.MajorFunction().read()?, thread::irql());
-    if irql >= DISPATCH && !matches!(major, POWER | READ | WRITE | DEVICE_CONTROL | INTERNAL_DEVICE_CONTROL) {
+    if irql >= DISPATCH
+        && !matches!(
+            major,
+            IRP_MJ_POWER | IRP_MJ_READ | IRP_MJ_WRITE | IRP_MJ_DEVICE_CONTROL | IRP_MJ_INTERNAL_DEVICE_CONTROL
+        )
+    {
         let breach = Rule::IrqlTooHigh.named(match origin {
             Origin::Manager | Origin::Power => Wdm::ForwardedAtBadIrql,
             Origin::Allocated => Wdm::ForwardedAtBadIrqlAllocate,
@@ -120,8 +122,8 @@ pub(super) fn completes(irp: Packet, location: u8, place: Location) -> Result<bo
     let may_send = location > 1 && lowest >= location;
     let status = irp.IoStatus().Status().read()?;
     match (place.MajorFunction().read()?, place.MinorFunction().read()?) {
-        (PNP, minor) => check_plug_and_play(minor, status, may_send),
-        (POWER, SET_POWER) if may_send && status.is_error() => {
+        (IRP_MJ_PNP, minor) => check_plug_and_play(minor, status, may_send),
+        (IRP_MJ_POWER, IRP_MN_SET_POWER) if may_send && status.is_error() => {
             let [_, _, state, _] = place.Parameters().read()?;
             let name = if state == ON { Wdm::PowerUpFail } else { Wdm::PowerDownFail };
             verify::find(Rule::RequestMisuse.named(name), format_args!("fails IRP_MN_SET_POWER with {status}"));
@@ -134,20 +136,24 @@ pub(super) fn completes(irp: Packet, location: u8, place: Location) -> Result<bo
 /// Checks a plug-and-play request that a driver completes. `unsent` says that a driver below should have got it.
 fn check_plug_and_play(minor: u8, status: NtStatus, unsent: bool) {
     let is_untouched = status == NtStatus::NotSupported;
-    if matches!(minor, SURPRISE_REMOVAL | CANCEL_REMOVE | CANCEL_STOP | REMOVE_DEVICE) && status.is_error() {
+    if matches!(
+        minor,
+        IRP_MN_SURPRISE_REMOVAL | IRP_MN_CANCEL_REMOVE_DEVICE | IRP_MN_CANCEL_STOP_DEVICE | IRP_MN_REMOVE_DEVICE
+    ) && status.is_error()
+    {
         let breach = match minor {
-            REMOVE_DEVICE if is_untouched => Rule::RequestMisuse.named(Wdm::NsRemoveLockMnRemove),
-            SURPRISE_REMOVAL if is_untouched => Rule::RequestMisuse.named(Wdm::NsRemoveLockMnSurpriseRemove),
+            IRP_MN_REMOVE_DEVICE if is_untouched => Rule::RequestMisuse.named(Wdm::NsRemoveLockMnRemove),
+            IRP_MN_SURPRISE_REMOVAL if is_untouched => Rule::RequestMisuse.named(Wdm::NsRemoveLockMnSurpriseRemove),
             _ => Rule::RequestMisuse.into(),
         };
         let what = format_args!("completes a plug-and-play request that cannot fail with {status}: minor {minor:#x}");
         verify::find(breach.named(Wdm::PnpRemove), what);
-    } else if minor == QUERY_REMOVE && is_untouched && unsent {
+    } else if minor == IRP_MN_QUERY_REMOVE_DEVICE && is_untouched && unsent {
         let breach = Rule::RequestMisuse.named(Wdm::NsRemoveLockQueryMnRemove);
         verify::find(breach, format_args!("completes IRP_MN_QUERY_REMOVE_DEVICE with {status}"));
-    } else if !matches!(minor, QUERY_INTERFACE | QUERY_STOP | QUERY_REMOVE)
+    } else if !matches!(minor, IRP_MN_QUERY_INTERFACE | IRP_MN_QUERY_STOP_DEVICE | IRP_MN_QUERY_REMOVE_DEVICE)
         && unsent
-        && (status.is_success() || is_untouched && minor != START_DEVICE)
+        && (status.is_success() || is_untouched && minor != IRP_MN_START_DEVICE)
     {
         let breach = Rule::RequestMisuse.named(Wdm::PnpIrpCompletion);
         let what =
@@ -199,11 +205,11 @@ pub(super) fn completion_ran(ran: &Ran, upper: Location) -> Result<(), Fault> {
 fn pending_names(place: Location) -> Result<&'static [Wdm], Fault> {
     let [_, kind, state, _] = place.Parameters().read()?;
     Ok(match (place.MajorFunction().read()?, place.MinorFunction().read()?) {
-        (PNP, START_DEVICE) => &[Wdm::MarkStartDevice],
-        (PNP, QUERY_DEVICE_RELATIONS) => &[Wdm::MarkQueryRelations],
-        (POWER, SET_POWER) if kind != 0 => &[Wdm::MarkDevicePower],
-        (POWER, SET_POWER) if state == ON => &[Wdm::MarkPower, Wdm::MarkDevicePower],
-        (POWER, SET_POWER) => &[Wdm::MarkPowerDown],
+        (IRP_MJ_PNP, IRP_MN_START_DEVICE) => &[Wdm::MarkStartDevice],
+        (IRP_MJ_PNP, IRP_MN_QUERY_DEVICE_RELATIONS) => &[Wdm::MarkQueryRelations],
+        (IRP_MJ_POWER, IRP_MN_SET_POWER) if kind != 0 => &[Wdm::MarkDevicePower],
+        (IRP_MJ_POWER, IRP_MN_SET_POWER) if state == ON => &[Wdm::MarkPower, Wdm::MarkDevicePower],
+        (IRP_MJ_POWER, IRP_MN_SET_POWER) => &[Wdm::MarkPowerDown],
         _ => &[Wdm::MarkIrpPending2],
     })
 }
@@ -257,7 +263,7 @@ fn unmarked() -> Result<Option<Dispatch>, Fault> {
     };
     let is_live = lock(&kernel().io).requests.get(&call.irp).is_some_and(|request| !request.completed);
     let place = call.irp.after::<IO_STACK_LOCATION>().at(call.location.into()).before(1);
-    let is_unmarked = is_live && place.Control().read()? & PENDING_RETURNED == 0;
+    let is_unmarked = is_live && place.Control().read()? & SL_PENDING_RETURNED == 0;
     Ok(Some(call).filter(|_| is_unmarked))
 }
 
@@ -267,8 +273,8 @@ pub fn calls(routine: &Routine) {
     if routine.irql != PASSIVE {
         return;
     }
-    let flags = dispatching::device_of(POWER, SET_POWER).and_then(|device| device.Flags().read().ok());
-    if flags.is_some_and(|flags| flags & POWER_PAGABLE == 0) {
+    let flags = dispatching::device_of(IRP_MJ_POWER, IRP_MN_SET_POWER).and_then(|device| device.Flags().read().ok());
+    if flags.is_some_and(|flags| flags & DO_POWER_PAGABLE == 0) {
         let what = format_args!("needs PASSIVE_LEVEL, but IRP_MN_SET_POWER can arrive at DISPATCH_LEVEL");
         verify::find(Rule::RequestMisuse.named(Wdm::PowerIrpDDIs), what);
     }
@@ -276,7 +282,7 @@ pub fn calls(routine: &Routine) {
 
 /// Returns whether a dispatch routine runs on this thread for a client, and not for a manager of the system.
 pub(crate) fn is_for_client() -> bool {
-    dispatching::current().is_some_and(|call| !matches!(call.major, POWER | PNP))
+    dispatching::current().is_some_and(|call| !matches!(call.major, IRP_MJ_POWER | IRP_MJ_PNP))
 }
 
 /// Returns whether a dispatch routine runs on this thread for a program.
@@ -286,7 +292,7 @@ pub(crate) fn is_for_user() -> bool {
 
 /// Checks that a driver does not delete or detach a device while it handles `IRP_MN_SURPRISE_REMOVAL`.
 pub(super) fn removes_device() {
-    if dispatching::handles(PNP, SURPRISE_REMOVAL) {
+    if dispatching::handles(IRP_MJ_PNP, IRP_MN_SURPRISE_REMOVAL) {
         let breach = Rule::RequestMisuse.named(Wdm::PnpSurpriseRemove);
         verify::find(breach, format_args!("removes a device in IRP_MN_SURPRISE_REMOVAL: IRP_MN_REMOVE_DEVICE follows"));
     }
@@ -347,7 +353,7 @@ pub(super) fn fails_to_register(irp: Packet) {
 
 /// Checks a call of `PoRequestPowerIrp`. Only `IRP_MN_WAIT_WAKE` returns an IRP that the driver may use.
 pub(super) fn requests_power(minor: u8, wants_irp: bool) {
-    if wants_irp && minor != WAIT_WAKE {
+    if wants_irp && minor != IRP_MN_WAIT_WAKE {
         let breach = Rule::RequestMisuse.named(Wdm::RequestedPowerIrp);
         verify::find(breach, format_args!("asks for the IRP, which can be completed before the routine returns"));
     }

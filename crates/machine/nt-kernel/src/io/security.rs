@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 use nt_processor::layout::{IRP, SECURITY_DESCRIPTOR, SECURITY_SUBJECT_CONTEXT, THREAD};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{ANY, APC, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::security::{MAXIMUM_ALLOWED, TokenUser};
 
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
@@ -13,11 +14,8 @@ use crate::{kernel, lock};
 
 /// The size of a token, which is opaque.
 const TOKEN: u64 = 0x100;
-/// `MAXIMUM_ALLOWED`, and the index of `GenericAll` in `GENERIC_MAPPING`.
-const MAXIMUM_ALLOWED: u32 = 0x0200_0000;
+/// The index of `GenericAll` in `GENERIC_MAPPING`.
 const GENERIC_ALL: u64 = 3;
-/// `TokenUser`.
-const USER: i32 = 1;
 /// S-1-5-18, the local system account.
 const SYSTEM: [u8; 12] = [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
 /// The default security descriptor: owner and group are the local system account, and there is no ACL.
@@ -124,7 +122,7 @@ routines! { pub(super) ROUTINES;
         class: i32,
         information: Out<GuestPtr<u64>>,
     ) -> Outcome {
-        if class != USER {
+        if class != TokenUser {
             return fail(NtStatus::InvalidInfoClass);
         }
         let memory = lock(&kernel().pool).allocate(16 + SYSTEM.len() as u64, *b"SeTk", true, call.from);

@@ -12,7 +12,7 @@ use crate::{kernel, lock};
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
-    fn IoInvalidateDeviceRelations(physical: GuestPtr<DEVICE_OBJECT>, relations: i32) {
+    fn IoInvalidateDeviceRelations(physical: GuestPtr<DEVICE_OBJECT>, relations: u32) {
         pnp::invalidate_relations(physical, relations);
     }
 

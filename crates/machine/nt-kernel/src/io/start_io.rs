@@ -8,12 +8,10 @@ use nt_processor::layout::{DEVICE_OBJECT, IRP, KDEVICE_QUEUE, KDEVICE_QUEUE_ENTR
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::{DISPATCH, Ignored, routines};
 use nt_verifier::verify::{self, Rule, Wdm};
+use windows_constants::object::DeviceQueueObject;
 
 use crate::sync::irql;
 use crate::{call_back, kernel, lock};
-
-/// `DeviceQueueObject`.
-const TYPE: u16 = 20;
 
 type Queue = GuestPtr<KDEVICE_QUEUE>;
 type Entry = GuestPtr<KDEVICE_QUEUE_ENTRY>;
@@ -22,7 +20,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn KeInitializeDeviceQueue(queue: Queue) -> Result<(), Fault> {
         queue.zero()?;
-        queue.Type().write(TYPE)?;
+        queue.Type().write(DeviceQueueObject)?;
         queue.Size().write(size_of::<KDEVICE_QUEUE>() as u16)?;
         queue.DeviceListHead().initialize()
     }

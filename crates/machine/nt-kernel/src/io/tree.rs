@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 use nt_processor::memory::{GuestPtr, Opaque};
 use nt_processor::sorted::SortedMap;
+use windows_constants::file::{
+    FILE_CREATED, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPENED, FILE_OVERWRITTEN, FILE_SUPERSEDED,
+};
 
 use super::content::Content;
 use crate::case::folded;
@@ -26,15 +29,6 @@ const DIRS: [&str; 8] = [
 const CLUSTER: u64 = 0x1000;
 /// The maximum size of a file.
 const LARGEST: u64 = 1 << 30;
-/// `FILE_DIRECTORY_FILE`, `FILE_NON_DIRECTORY_FILE`.
-const DIRECTORY: u32 = 0x1;
-const NO_DIRECTORY: u32 = 0x40;
-
-/// The result of opening a file: the values of `IO_STATUS_BLOCK.Information`.
-const SUPERSEDED: u64 = 0;
-const OPENED: u64 = 1;
-const CREATED: u64 = 2;
-const OVERWRITTEN: u64 = 3;
 
 /// A file or a folder.
 #[derive(Debug, Default)]
@@ -142,7 +136,7 @@ impl Volume {
 
     /// Creates or opens a file. Returns what was done.
     pub(super) fn create(&mut self, path: &str, disposition: u32, options: u32) -> Result<u64, NtStatus> {
-        let wants_folder = options & DIRECTORY != 0;
+        let wants_folder = options & FILE_DIRECTORY_FILE != 0;
         let spelled = path;
         let path = folded(path);
         let path = path.as_str();
@@ -154,15 +148,15 @@ impl Volume {
                 // FILE_CREATE.
                 (_, 2) => return Err(NtStatus::ObjectNameCollision),
                 (Some(_), _) if wants_folder => return Err(NtStatus::NotADirectory),
-                (None, _) if options & NO_DIRECTORY != 0 => return Err(NtStatus::FileIsADirectory),
+                (None, _) if options & FILE_NON_DIRECTORY_FILE != 0 => return Err(NtStatus::FileIsADirectory),
                 // FILE_SUPERSEDE, FILE_OVERWRITE, FILE_OVERWRITE_IF.
                 (Some(data), 0 | 4 | 5) => {
                     data.set_end(0);
                     node.reserved = 0;
-                    return Ok(if disposition == 0 { SUPERSEDED } else { OVERWRITTEN });
+                    return Ok(if disposition == 0 { FILE_SUPERSEDED } else { FILE_OVERWRITTEN });
                 }
                 (None, 0 | 4 | 5) => return Err(NtStatus::InvalidParameter),
-                _ => return Ok(OPENED),
+                _ => return Ok(FILE_OPENED),
             }
         }
         if self.node(parent(path)).is_none_or(|above| above.data.is_some()) {
@@ -173,7 +167,7 @@ impl Volume {
             return Err(NtStatus::ObjectNameNotFound);
         }
         self.put(spelled, (!wants_folder).then(Content::default));
-        Ok(CREATED)
+        Ok(FILE_CREATED)
     }
 
     /// Returns the size of an open file.

@@ -7,6 +7,8 @@ use etw_types::NtStatus;
 use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{Outcome, fail};
+use windows_constants::device::FILE_DEVICE_DISK;
+use windows_constants::file::{FILE_DELETE_ON_CLOSE, FILE_USE_FILE_POINTER_POSITION, FILE_WRITE_TO_END_OF_FILE};
 
 use super::device::Owner;
 use super::names::rest_behind;
@@ -26,16 +28,10 @@ const DRIVE: &str = r"\??\C:";
 pub(super) const LETTER: &str = "C:";
 const SYSTEM_ROOT: &str = r"\SystemRoot";
 const WINDOWS: &str = r"\Windows";
-/// `FILE_DEVICE_DISK`.
-const DISK: u32 = 7;
-/// `FILE_DELETE_ON_CLOSE`.
-const DELETE_ON_CLOSE: u32 = 0x1000;
 /// The size of what a file system keeps for an open file, in words. Drivers only compare its address.
 const STREAM: u64 = 16;
-/// The high part of a special offset, and its low parts: the end of the file, and the position of the file object.
+/// The high part of a special offset, whose low part is `FILE_WRITE_TO_END_OF_FILE` or `FILE_USE_FILE_POINTER_POSITION`.
 const SPECIAL: u32 = u32::MAX;
-const AT_END: u32 = u32::MAX;
-const AT_POSITION: u32 = 0xFFFF_FFFE;
 
 /// The functions that run after the last handle and the last reference of a file are released.
 const FILE: Lifetime = Lifetime { last_handle: closed, last_reference: freed };
@@ -57,7 +53,7 @@ pub fn device() -> Outcome<GuestPtr<DEVICE_OBJECT>> {
         return Ok(device);
     }
     let device = stack::new_device(DEVICE, Owner::Other)?;
-    device.DeviceType().write(DISK)?;
+    device.DeviceType().write(FILE_DEVICE_DISK)?;
     Ok(device)
 }
 
@@ -78,7 +74,7 @@ pub fn open(file: GuestPtr<FILE_OBJECT>, path: &str, disposition: u32, options: 
     let mut io = lock(&kernel().io);
     if let Some(node) = io.volume.of_file(address) {
         node.stream = stream;
-        node.goes |= options & DELETE_ON_CLOSE != 0;
+        node.goes |= options & FILE_DELETE_ON_CLOSE != 0;
     }
     drop(io);
     file.FsContext().write(stream)?;
@@ -96,10 +92,14 @@ pub(super) fn create(path: &str, disposition: u32, options: u32, from: u64) -> O
 
 /// Returns the offset of a transfer, from the place of the offset: the position of the file object if there is none.
 pub fn offset(file: GuestPtr<FILE_OBJECT>, place: GuestPtr<u64>) -> Outcome<u64> {
-    let offset = place.non_null().map_or(Ok(u64::from(SPECIAL) << 32 | u64::from(AT_POSITION)), GuestPtr::read)?;
+    let offset = place
+        .non_null()
+        .map_or(Ok(u64::from(SPECIAL) << 32 | u64::from(FILE_USE_FILE_POINTER_POSITION)), GuestPtr::read)?;
     match ((offset >> 32) as u32, offset as u32) {
-        (SPECIAL, AT_POSITION) => Ok(file.CurrentByteOffset().read()?),
-        (SPECIAL, AT_END) => Ok(lock(&kernel().io).volume.size(file.address()).map_or(0, |size| size.end)),
+        (SPECIAL, FILE_USE_FILE_POINTER_POSITION) => Ok(file.CurrentByteOffset().read()?),
+        (SPECIAL, FILE_WRITE_TO_END_OF_FILE) => {
+            Ok(lock(&kernel().io).volume.size(file.address()).map_or(0, |size| size.end))
+        }
         (high, _) if high >> 31 != 0 => fail(NtStatus::InvalidParameter),
         _ => Ok(offset),
     }

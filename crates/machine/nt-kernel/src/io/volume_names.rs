@@ -8,12 +8,11 @@ use nt_processor::layout::{
 };
 use nt_processor::memory::{GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::plug_play::SERVICE_SYSTEM_START;
 
 use super::volume;
 use crate::{kernel, lock};
 
-/// `SERVICE_SYSTEM_START`.
-const SYSTEM_START: u32 = 1;
 /// Where the only partition of the disk begins, in bytes.
 const PARTITION: u64 = 0x10_0000;
 
@@ -40,7 +39,7 @@ routines! { pub(super) ROUTINES;
         if (size as usize) < size_of::<BOOTDISK_INFORMATION>() {
             return fail(NtStatus::InvalidParameter);
         }
-        if lock(&kernel().registry).start(&kernel().config.name).is_none_or(|start| start > SYSTEM_START) {
+        if lock(&kernel().registry).start(&kernel().config.name).is_none_or(|start| start > SERVICE_SYSTEM_START) {
             return fail(NtStatus::TooLate);
         }
         let disk = BOOTDISK_INFORMATION {

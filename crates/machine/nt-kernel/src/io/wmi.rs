@@ -10,41 +10,24 @@ use nt_processor::layout::{
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _, PAGE};
 use nt_verifier::routine::{DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::request::{
+    IRP_MJ_SYSTEM_CONTROL, IRP_MN_CHANGE_SINGLE_INSTANCE, IRP_MN_CHANGE_SINGLE_ITEM, IRP_MN_DISABLE_COLLECTION,
+    IRP_MN_DISABLE_EVENTS, IRP_MN_ENABLE_COLLECTION, IRP_MN_ENABLE_EVENTS, IRP_MN_EXECUTE_METHOD,
+    IRP_MN_QUERY_SINGLE_INSTANCE, IRP_MN_REGINFO_EX,
+};
+use windows_constants::wmi::{
+    WMIREG_ACTION_DEREGISTER, WMIREG_ACTION_REGISTER, WMIREG_ACTION_REREGISTER, WMIREG_ACTION_UPDATE_GUIDS,
+    WMIREG_FLAG_INSTANCE_PDO, WMIREGISTER, WMIUPDATE, WNODE_FLAG_METHOD_ITEM, WNODE_FLAG_SINGLE_INSTANCE,
+    WNODE_FLAG_SINGLE_ITEM, WNODE_FLAG_STATIC_INSTANCE_NAMES, WNODE_FLAG_TOO_SMALL,
+};
 
 use super::client::{Completion, Submission, send};
-use super::major::SYSTEM_CONTROL;
 use super::{device, stack};
 use crate::ex::object;
 use crate::sync::worker;
 use crate::{Answer, kernel, lock, pool};
 
-/// The minor functions of `IRP_MJ_SYSTEM_CONTROL`.
-pub(super) const QUERY_SINGLE_INSTANCE: u8 = 1;
-pub(super) const CHANGE_SINGLE_INSTANCE: u8 = 2;
-pub(super) const CHANGE_SINGLE_ITEM: u8 = 3;
-pub(super) const ENABLE_EVENTS: u8 = 4;
-pub(super) const DISABLE_EVENTS: u8 = 5;
-pub(super) const ENABLE_COLLECTION: u8 = 6;
-pub(super) const DISABLE_COLLECTION: u8 = 7;
-pub(super) const EXECUTE_METHOD: u8 = 9;
-pub(super) const REGINFO_EX: u8 = 0xB;
-/// `WMIREG_FLAG_INSTANCE_PDO`: the instances have the name of the physical device.
-pub(super) const INSTANCE_PDO: u32 = 0x20;
-/// `WNODE_FLAG_…`: the kind of a node, and that its instance is identified by an index.
-const SINGLE_INSTANCE: u32 = 0x2;
-const SINGLE_ITEM: u32 = 0x4;
-const METHOD_ITEM: u32 = 0x8000;
-const STATIC_INSTANCE_NAMES: u32 = 0x80;
-/// `WNODE_FLAG_TOO_SMALL`: the driver returns the size that it needs.
-const TOO_SMALL: u32 = 0x20;
-/// `WMIREG_ACTION_…`.
-const REGISTER: u32 = 1;
-const DEREGISTER: u32 = 2;
-const REREGISTER: u32 = 3;
-const UPDATE_GUIDS: u32 = 4;
-/// The `DataPath` of a query for registration information: `WMIREGISTER` and `WMIUPDATE`.
-const FIRST: u64 = 0;
-const UPDATE: u64 = 1;
+/// The kind of an object, for reports of leaks.
 const WHAT: &str = "WMI registration";
 
 type Object = GuestPtr<DEVICE_OBJECT>;
@@ -92,20 +75,20 @@ routines! { pub(super) ROUTINES;
 
     /// The first argument may also be a callback.
     #[irql(PASSIVE), fails(NO_RESOURCES)]
-    #[undoes(action == DEREGISTER)]
+    #[undoes(action == WMIREG_ACTION_DEREGISTER)]
     fn IoWMIRegistrationControl(&call, device: GuestPtr<DEVICE_OBJECT>, action: u32) -> NtStatus {
         let is_known = lock(&kernel().io).is_registered(WHAT, device.address());
         match action {
-            REGISTER => {
+            WMIREG_ACTION_REGISTER => {
                 lock(&kernel().io).register(WHAT, device.address(), call.from);
-                query_later(device, FIRST, call.from);
+                query_later(device, WMIREGISTER, call.from);
             }
-            DEREGISTER | REREGISTER | UPDATE_GUIDS if !is_known => return NtStatus::InvalidParameter,
-            DEREGISTER => {
+            WMIREG_ACTION_DEREGISTER | WMIREG_ACTION_REREGISTER | WMIREG_ACTION_UPDATE_GUIDS if !is_known => return NtStatus::InvalidParameter,
+            WMIREG_ACTION_DEREGISTER => {
                 lock(&kernel().io).forget(WHAT, device.address());
             }
-            REREGISTER => query_later(device, FIRST, call.from),
-            UPDATE_GUIDS => query_later(device, UPDATE, call.from),
+            WMIREG_ACTION_REREGISTER => query_later(device, WMIREGISTER, call.from),
+            WMIREG_ACTION_UPDATE_GUIDS => query_later(device, WMIUPDATE, call.from),
             _ => {}
         }
         NtStatus::Success
@@ -120,7 +103,7 @@ pub fn event(guid: Guid, bytes: u64) {
 /// Sends an IRP to the device that provides data. `path` is the address of the data block's GUID.
 fn send_irp(device: Object, minor: u8, path: u64, (buffer, size): (u64, u32)) -> Result<Completion, Fault> {
     let parameters = [device.address(), path, size.into(), buffer];
-    send(stack::top(device)?, &Submission { major: SYSTEM_CONTROL, minor, parameters, ..Submission::default() })
+    send(stack::top(device)?, &Submission { major: IRP_MJ_SYSTEM_CONTROL, minor, parameters, ..Submission::default() })
 }
 
 /// Queries the registration information of a driver. As in Windows, another thread does this.
@@ -138,7 +121,7 @@ fn query_registration(device: Object, path: u64, from: u64) -> Result<(), Fault>
     let mut size = PAGE as u32;
     for _ in 0..2 {
         let Some(buffer) = lock(&kernel().pool).new_objects::<u8>(size.into()).non_null() else { return Ok(()) };
-        let end = send_irp(device, REGINFO_EX, path, (buffer.address(), size))?;
+        let end = send_irp(device, IRP_MN_REGINFO_EX, path, (buffer.address(), size))?;
         let is_size = end.status.is_success() && end.information == size_of::<u32>() as u64;
         let needed = if is_size { buffer.cast::<u32>().read()? } else { 0 };
         if end.status.is_success() && end.information >= size_of::<WMIREGINFO>() as u64 {
@@ -159,7 +142,7 @@ fn release_devices(info: GuestPtr<WMIREGINFO>, size: u32, from: u64) -> Result<(
     let room = (u64::from(size) - size_of::<WMIREGINFO>() as u64) / size_of::<WMIREGGUID>() as u64;
     let count = u64::from(info.GuidCount().read()?).min(room);
     for entry in info.after::<WMIREGGUID>().array(count).read()? {
-        if entry.Flags & INSTANCE_PDO == 0 || entry.Pdo == 0 {
+        if entry.Flags & WMIREG_FLAG_INSTANCE_PDO == 0 || entry.Pdo == 0 {
             continue;
         }
         if object::is_referenced(entry.Pdo) {
@@ -180,7 +163,7 @@ pub(super) struct Data {
 
 impl Data {
     pub(super) fn new(node: GuestPtr<WNODE_ITEM>, minor: u8) -> Self {
-        if matches!(minor, CHANGE_SINGLE_ITEM | EXECUTE_METHOD) {
+        if matches!(minor, IRP_MN_CHANGE_SINGLE_ITEM | IRP_MN_EXECUTE_METHOD) {
             return Self { offset: node.DataBlockOffset(), size: node.SizeDataBlock() };
         }
         let node = node.cast::<WNODE_SINGLE_INSTANCE>();
@@ -192,7 +175,7 @@ impl Data {
 pub(super) fn set_too_small(node: GuestPtr<WNODE_ITEM>, needed: u32) -> Result<u64, Fault> {
     let (node, size) = (node.cast::<WNODE_TOO_SMALL>(), size_of::<WNODE_TOO_SMALL>());
     node.Header().BufferSize().write(size as u32)?;
-    node.Header().Flags().write(TOO_SMALL)?;
+    node.Header().Flags().write(WNODE_FLAG_TOO_SMALL)?;
     node.SizeNeeded().write(needed)?;
     Ok(size as u64)
 }
@@ -204,19 +187,19 @@ pub fn request(device: Object, requested: &WmiRequest) -> Outcome<Answer> {
         return fail(NtStatus::WmiGuidNotFound);
     }
     let (minor, kind, item) = match requested.operation {
-        WmiOperation::Query => (QUERY_SINGLE_INSTANCE, SINGLE_INSTANCE, 0),
-        WmiOperation::Set => (CHANGE_SINGLE_INSTANCE, SINGLE_INSTANCE, 0),
-        WmiOperation::SetItem(item) => (CHANGE_SINGLE_ITEM, SINGLE_ITEM, item),
-        WmiOperation::Method(method) => (EXECUTE_METHOD, METHOD_ITEM, method),
-        WmiOperation::Events(on) => (if on { ENABLE_EVENTS } else { DISABLE_EVENTS }, 0, 0),
-        WmiOperation::Collection(on) => (if on { ENABLE_COLLECTION } else { DISABLE_COLLECTION }, 0, 0),
+        WmiOperation::Query => (IRP_MN_QUERY_SINGLE_INSTANCE, WNODE_FLAG_SINGLE_INSTANCE, 0),
+        WmiOperation::Set => (IRP_MN_CHANGE_SINGLE_INSTANCE, WNODE_FLAG_SINGLE_INSTANCE, 0),
+        WmiOperation::SetItem(item) => (IRP_MN_CHANGE_SINGLE_ITEM, WNODE_FLAG_SINGLE_ITEM, item),
+        WmiOperation::Method(method) => (IRP_MN_EXECUTE_METHOD, WNODE_FLAG_METHOD_ITEM, method),
+        WmiOperation::Events(on) => (if on { IRP_MN_ENABLE_EVENTS } else { IRP_MN_DISABLE_EVENTS }, 0, 0),
+        WmiOperation::Collection(on) => (if on { IRP_MN_ENABLE_COLLECTION } else { IRP_MN_DISABLE_COLLECTION }, 0, 0),
     };
     let head = size_of::<WNODE_ITEM>() as u32;
     let room = requested.output.max(requested.input.len() as u32);
     let node: GuestPtr<WNODE_ITEM> = lock(&kernel().pool).try_new_objects::<u8>(u64::from(head + room))?.cast();
     node.Header().BufferSize().write(head + room)?;
     node.Header().Guid().set_id(requested.guid)?;
-    node.Header().Flags().write(if kind == 0 { 0 } else { kind | STATIC_INSTANCE_NAMES })?;
+    node.Header().Flags().write(if kind == 0 { 0 } else { kind | WNODE_FLAG_STATIC_INSTANCE_NAMES })?;
     node.InstanceIndex().write(requested.instance)?;
     node.ItemId().write(item)?;
     let data = Data::new(node, minor);
@@ -228,7 +211,7 @@ pub fn request(device: Object, requested: &WmiRequest) -> Outcome<Answer> {
     let returns = matches!(requested.operation, WmiOperation::Query | WmiOperation::Method(_));
     let mut result = Answer { status, information, output: Vec::new(), reached };
     if returns && !status.is_error() {
-        if node.Header().Flags().read()? & TOO_SMALL != 0 {
+        if node.Header().Flags().read()? & WNODE_FLAG_TOO_SMALL != 0 {
             let needed = node.cast::<WNODE_TOO_SMALL>().SizeNeeded().read()?;
             (result.status, result.information) = (NtStatus::BufferTooSmall, needed.saturating_sub(head).into());
         } else {

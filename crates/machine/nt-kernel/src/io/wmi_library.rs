@@ -7,21 +7,17 @@ use nt_processor::layout::{
 };
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, WMI_LIBRARY, done, routines};
-
-use super::major::SYSTEM_CONTROL;
-use super::request;
-use super::wmi::{
-    CHANGE_SINGLE_INSTANCE, CHANGE_SINGLE_ITEM, DISABLE_COLLECTION, Data, ENABLE_COLLECTION, ENABLE_EVENTS,
-    EXECUTE_METHOD, INSTANCE_PDO, QUERY_SINGLE_INSTANCE, REGINFO_EX, event, set_too_small,
+use windows_constants::request::{
+    IRP_MJ_SYSTEM_CONTROL, IRP_MN_CHANGE_SINGLE_INSTANCE, IRP_MN_CHANGE_SINGLE_ITEM, IRP_MN_DISABLE_COLLECTION,
+    IRP_MN_ENABLE_COLLECTION, IRP_MN_ENABLE_EVENTS, IRP_MN_EXECUTE_METHOD, IRP_MN_QUERY_SINGLE_INSTANCE,
+    IRP_MN_REGINFO_EX,
 };
+use windows_constants::wmi::{IrpForward, IrpNotCompleted, IrpNotWmi, IrpProcessed, WMIREG_FLAG_INSTANCE_PDO};
+
+use super::request;
+use super::wmi::{Data, event, set_too_small};
 use crate::ex::object;
 use crate::{call_back, kernel, lock, pool};
-
-/// `SYSCTL_IRP_DISPOSITION`.
-const PROCESSED: u32 = 0;
-const NOT_COMPLETED: u32 = 1;
-const NOT_WMI: u32 = 2;
-const FORWARD: u32 = 3;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(WMI_LIBRARY)]
@@ -78,16 +74,16 @@ fn system_control(driver: &Driver, irp: GuestPtr<IRP>, disposition: GuestPtr<u32
     let Driver { context, device, .. } = *driver;
     let place = irp.CurrentStackLocation().read()?;
     let [provider, _, size_of_buffer, buffer] = place.Parameters().read()?;
-    if place.MajorFunction().read()? != SYSTEM_CONTROL {
-        disposition.write(NOT_WMI)?;
+    if place.MajorFunction().read()? != IRP_MJ_SYSTEM_CONTROL {
+        disposition.write(IrpNotWmi)?;
         return Ok(NtStatus::Success);
     }
     if provider != device {
-        disposition.write(FORWARD)?;
+        disposition.write(IrpForward)?;
         return Ok(NtStatus::Success);
     }
     let minor = place.MinorFunction().read()?;
-    if minor == REGINFO_EX {
+    if minor == IRP_MN_REGINFO_EX {
         let (status, used) = registration(driver, GuestPtr::new(buffer), size_of_buffer as u32)?;
         return finish(irp, disposition, status, used);
     }
@@ -96,7 +92,7 @@ fn system_control(driver: &Driver, irp: GuestPtr<IRP>, disposition: GuestPtr<u32
         return finish(irp, disposition, NtStatus::WmiGuidNotFound, 0);
     };
     let instance = node.InstanceIndex().read()?;
-    let is_control = matches!(minor, ENABLE_EVENTS..=DISABLE_COLLECTION);
+    let is_control = matches!(minor, IRP_MN_ENABLE_EVENTS..=IRP_MN_DISABLE_COLLECTION);
     if instance >= count && !is_control {
         return finish(irp, disposition, NtStatus::WmiInstanceNotFound, 0);
     }
@@ -105,27 +101,29 @@ fn system_control(driver: &Driver, irp: GuestPtr<IRP>, disposition: GuestPtr<u32
     let (room, bytes) = ((size_of_buffer as u32).saturating_sub(offset), buffer + u64::from(offset));
     let mut arguments = vec![device, irp.address(), index.into()];
     let (name, routine, missing) = match minor {
-        QUERY_SINGLE_INSTANCE => {
+        IRP_MN_QUERY_SINGLE_INSTANCE => {
             // There is one instance, so one length. It is read after the IRP is completed.
             arguments.extend([instance.into(), 1, data.size.address(), room.into(), bytes]);
             ("QueryWmiDataBlock", context.QueryWmiDataBlock(), NtStatus::InvalidDeviceRequest)
         }
-        CHANGE_SINGLE_INSTANCE => {
+        IRP_MN_CHANGE_SINGLE_INSTANCE => {
             arguments.extend([instance.into(), size.into(), bytes]);
             ("SetWmiDataBlock", context.SetWmiDataBlock(), NtStatus::WmiReadOnly)
         }
-        CHANGE_SINGLE_ITEM => {
+        IRP_MN_CHANGE_SINGLE_ITEM => {
             arguments.extend([instance.into(), item, size.into(), bytes]);
             ("SetWmiDataItem", context.SetWmiDataItem(), NtStatus::WmiReadOnly)
         }
-        EXECUTE_METHOD => {
+        IRP_MN_EXECUTE_METHOD => {
             arguments.extend([instance.into(), item, size.into(), room.into(), bytes]);
             ("ExecuteWmiMethod", context.ExecuteWmiMethod(), NtStatus::InvalidDeviceRequest)
         }
         _ if is_control => {
             // WmiEventControl is 0, WmiDataBlockControl 1.
-            let (function, on) =
-                (u64::from(minor >= ENABLE_COLLECTION), matches!(minor, ENABLE_EVENTS | ENABLE_COLLECTION));
+            let (function, on) = (
+                u64::from(minor >= IRP_MN_ENABLE_COLLECTION),
+                matches!(minor, IRP_MN_ENABLE_EVENTS | IRP_MN_ENABLE_COLLECTION),
+            );
             arguments.extend([function, on.into()]);
             ("WmiFunctionControl", context.WmiFunctionControl(), NtStatus::Success)
         }
@@ -135,13 +133,13 @@ fn system_control(driver: &Driver, irp: GuestPtr<IRP>, disposition: GuestPtr<u32
     if routine.is_null() {
         return finish(irp, disposition, missing, 0);
     }
-    disposition.write(PROCESSED)?;
+    disposition.write(IrpProcessed)?;
     Ok(NtStatus::from_int(call_back(name, PASSIVE, routine, &arguments) as u32))
 }
 
 /// Stores a status in the IRP. The driver completes the IRP.
 fn finish(irp: GuestPtr<IRP>, disposition: GuestPtr<u32>, status: NtStatus, used: u64) -> Outcome<NtStatus> {
-    disposition.write(NOT_COMPLETED)?;
+    disposition.write(IrpNotCompleted)?;
     irp.IoStatus().Status().write(status)?;
     irp.IoStatus().Information().write(used)?;
     Ok(status)
@@ -195,7 +193,7 @@ fn registration(driver: &Driver, buffer: GuestPtr<u8>, room: u32) -> Outcome<(Nt
     };
     // As in Windows, the library frees the name.
     let text = name.Buffer().read()?;
-    if information.flags & INSTANCE_PDO == 0 && !text.is_null() {
+    if information.flags & WMIREG_FLAG_INSTANCE_PDO == 0 && !text.is_null() {
         pool::free(text.address(), None);
     }
     lock(&kernel().pool).free_object(places.address());
@@ -230,7 +228,7 @@ fn store(
     info.RegistryPath().write(path)?;
     info.MofResourceName().write(resource)?;
     info.GuidCount().write(guids.len() as u32)?;
-    let is_physical = information.flags & INSTANCE_PDO != 0;
+    let is_physical = information.flags & WMIREG_FLAG_INSTANCE_PDO != 0;
     for (place, guid) in info.after::<WMIREGGUID>().array(guids.len() as u64).places().zip(guids) {
         let named = if is_physical { information.physical.address() } else { base.into() };
         let flags = guid.Flags | information.flags;
@@ -260,7 +258,7 @@ fn complete(irp: GuestPtr<IRP>, mut status: NtStatus, used: u32) -> Outcome<NtSt
     let ([.., buffer], minor) = (place.Parameters().read()?, place.MinorFunction().read()?);
     let node = GuestPtr::<WNODE_ITEM>::new(buffer);
     let information = match minor {
-        QUERY_SINGLE_INSTANCE | EXECUTE_METHOD => {
+        IRP_MN_QUERY_SINGLE_INSTANCE | IRP_MN_EXECUTE_METHOD => {
             let data = Data::new(node, minor);
             let needed = data.offset.read()?.saturating_add(used);
             if status == NtStatus::BufferTooSmall {

@@ -5,14 +5,13 @@ use nt_processor::layout::{BUS_INTERFACE_STANDARD, INTERFACE};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, Ignored, Out, PASSIVE, Routine, routines};
 use nt_verifier::verify::gap;
+use windows_constants::plug_play::{GUID_BUS_INTERFACE_STANDARD, PCI_WHICHSPACE_CONFIG};
 
 use super::space::{read, write};
 use crate::kernel;
 
-/// `GUID_BUS_INTERFACE_STANDARD`.
-pub(crate) const ID: Guid = Guid::from_u128(0x496B_8280_6F25_11D0_BEAF_0800_2BE2_092F);
-/// `PCI_WHICHSPACE_CONFIG`.
-const CONFIGURATION: u32 = 0;
+/// The identifier of the interface.
+pub(crate) const ID: Guid = Guid::from_u128(GUID_BUS_INTERFACE_STANDARD);
 /// The interface has one version.
 const VERSION: u16 = 1;
 /// The names of the routines, which no driver can import.
@@ -58,7 +57,7 @@ routines! { FUNCTIONS;
         offset: u32,
         length: u32,
     ) -> Result<u32, Fault> {
-        if kind == CONFIGURATION { write(buffer, offset, length) } else { Ok(0) }
+        if kind == PCI_WHICHSPACE_CONFIG { write(buffer, offset, length) } else { Ok(0) }
     }
 
     #[irql(DISPATCH), named(GET)]
@@ -69,7 +68,7 @@ routines! { FUNCTIONS;
         offset: u32,
         length: u32,
     ) -> Result<u32, Fault> {
-        if kind == CONFIGURATION { read(buffer, offset, length) } else { Ok(0) }
+        if kind == PCI_WHICHSPACE_CONFIG { read(buffer, offset, length) } else { Ok(0) }
     }
 }
 

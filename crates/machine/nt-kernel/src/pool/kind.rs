@@ -1,12 +1,12 @@
 //! The kinds of pool: whether it may be paged out, and whether it may contain code.
 
 use nt_processor::memory::Protection;
+use windows_constants::memory::{
+    PAGE_EXECUTE, PAGE_EXECUTE_READ, PAGE_EXECUTE_READWRITE, PAGE_EXECUTE_WRITECOPY, POOL_NX_ALLOCATION, PagedPool,
+};
 
-/// `PagedPool` and `POOL_NX_ALLOCATION`, which are bits of a pool type.
-const PAGED_TYPE: u32 = 1;
-const NO_EXECUTE: u32 = 512;
-/// The bits of a page protection that allow execution: `PAGE_EXECUTE`, `PAGE_EXECUTE_READ` and so on.
-pub(crate) const PAGE_EXECUTE: u32 = 0xF0;
+/// The bits of a page protection that allow execution.
+pub(crate) const EXECUTABLE: u32 = PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
 
 /// The kinds of pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Kind {
 
     /// Returns the kind of a `POOL_TYPE`. Nonpaged pool is executable unless the driver asks for no-execute pool.
     pub(super) const fn from_type(pool_type: u32) -> Self {
-        if pool_type & PAGED_TYPE != 0 { Self::Paged } else { Self::non_paged(pool_type & NO_EXECUTE == 0) }
+        if pool_type & PagedPool != 0 { Self::Paged } else { Self::non_paged(pool_type & POOL_NX_ALLOCATION == 0) }
     }
 
     /// Returns the access rights of its pages.

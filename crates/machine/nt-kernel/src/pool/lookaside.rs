@@ -5,22 +5,18 @@
 //! code keeps entries in the list, as on Windows. The routines here keep none, so that each entry is a separate
 //! allocation with all the checks.
 
+use super::free as free_pool;
+use super::kind::Kind;
+use crate::{call_back, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::GENERAL_LOOKASIDE;
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, done, routines};
+use windows_constants::memory::{
+    EX_LOOKASIDE_LIST_EX_FLAGS_FAIL_NO_RAISE, EX_LOOKASIDE_LIST_EX_FLAGS_RAISE_ON_FAIL, NonPagedPool,
+    POOL_QUOTA_FAIL_INSTEAD_OF_RAISE, POOL_RAISE_IF_ALLOCATION_FAILURE, PagedPool,
+};
 
-use super::free as free_pool;
-use super::kind::Kind;
-use super::routines::{QUOTA_FAIL_INSTEAD_OF_RAISE, RAISE_IF_ALLOCATION_FAILURE};
-use crate::{call_back, kernel, lock};
-
-/// `NonPagedPool`, `PagedPool`.
-const NON_PAGED: u32 = 0;
-const PAGED: u32 = 1;
-/// `EX_LOOKASIDE_LIST_EX_FLAGS_…`.
-const RAISE_ON_FAIL: u32 = 1;
-const FAIL_NO_RAISE: u32 = 2;
 /// The initial and the maximum number of entries that a list keeps.
 const DEPTH: u16 = 4;
 const MOST: u16 = 256;
@@ -40,7 +36,7 @@ routines! { pub(super) ROUTINES;
         tag: u32,
         _depth: Ignored<u16>,
     ) -> Result<(), Fault> {
-        initialize(call, list, [allocate, free], NON_PAGED | flags, size, tag)
+        initialize(call, list, [allocate, free], NonPagedPool | flags, size, tag)
     }
 
     #[irql(APC)]
@@ -54,7 +50,7 @@ routines! { pub(super) ROUTINES;
         tag: u32,
         _depth: Ignored<u16>,
     ) -> Result<(), Fault> {
-        initialize(call, list, [allocate, free], PAGED | flags, size, tag)
+        initialize(call, list, [allocate, free], PagedPool | flags, size, tag)
     }
 
     /// The allocate routine also gets the list.
@@ -72,8 +68,8 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         // The page of `LOOKASIDE_LIST_EX`'s allocate routine says how the flags change its pool type.
         let more = match flags {
-            RAISE_ON_FAIL => RAISE_IF_ALLOCATION_FAILURE,
-            FAIL_NO_RAISE => QUOTA_FAIL_INSTEAD_OF_RAISE,
+            EX_LOOKASIDE_LIST_EX_FLAGS_RAISE_ON_FAIL => POOL_RAISE_IF_ALLOCATION_FAILURE,
+            EX_LOOKASIDE_LIST_EX_FLAGS_FAIL_NO_RAISE => POOL_QUOTA_FAIL_INSTEAD_OF_RAISE,
             _ => 0,
         };
         done(initialize(call, list, [allocate, free], (kind | more).cast_unsigned(), size, tag)?)
@@ -172,7 +168,7 @@ fn delete(list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<(), Fault> {
 fn raises(list: GuestPtr<GENERAL_LOOKASIDE>) -> bool {
     let kind = list.Type().read().unwrap_or_default();
     let is_own = list.Allocate().read().is_ok_and(|routine| routine == own(ALLOCATE));
-    is_own && kind & RAISE_IF_ALLOCATION_FAILURE.cast_unsigned() != 0
+    is_own && kind & POOL_RAISE_IF_ALLOCATION_FAILURE.cast_unsigned() != 0
 }
 
 fn allocate_entry(call: &Call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {

@@ -13,8 +13,8 @@ use nt_verifier::routine::Routine;
 
 pub use blocks::Pool;
 pub(crate) use blocks::unwritten;
+pub(crate) use kind::EXECUTABLE;
 pub use kind::Kind;
-pub(crate) use kind::PAGE_EXECUTE;
 pub use routines::free;
 pub use together::together;
 

@@ -1,36 +1,32 @@
 //! The pool routines. The allocations are in [`super::blocks`].
 
+use super::blocks::text;
+use super::kind::{EXECUTABLE, Kind};
+use super::paging;
+use crate::{kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::memory::{GuestPtr, Opaque};
 use nt_verifier::routine::{Call, DISPATCH, Ignored, routines};
 use nt_verifier::verify::{self, Breach, Rule, Wdm};
+use windows_constants::memory::{
+    POOL_FLAG_NON_PAGED, POOL_FLAG_NON_PAGED_EXECUTE, POOL_FLAG_PAGED, POOL_FLAG_RAISE_ON_FAILURE,
+    POOL_FLAG_UNINITIALIZED, POOL_QUOTA_FAIL_INSTEAD_OF_RAISE, POOL_RAISE_IF_ALLOCATION_FAILURE,
+};
 
-use super::blocks::text;
-use super::kind::{Kind, PAGE_EXECUTE};
-use super::paging;
-use crate::{kernel, lock};
-
-/// `POOL_FLAG_…`.
-const UNINITIALIZED: u64 = 0x2;
-const RAISE_ON_FAILURE: u64 = 0x20;
-const EXECUTABLE: u64 = 0x80;
-const PAGED: u64 = 0x100;
-const KINDS: u64 = 0x40 | EXECUTABLE | PAGED;
-/// `POOL_QUOTA_FAIL_INSTEAD_OF_RAISE` and `POOL_RAISE_IF_ALLOCATION_FAILURE`, which are bits of a pool type.
-pub(super) const QUOTA_FAIL_INSTEAD_OF_RAISE: i32 = 8;
-pub(super) const RAISE_IF_ALLOCATION_FAILURE: i32 = 16;
+/// The kinds of pool: a caller names one.
+const KINDS: u64 = POOL_FLAG_NON_PAGED | POOL_FLAG_NON_PAGED_EXECUTE | POOL_FLAG_PAGED;
 /// The tag of memory that was allocated without one.
 const NO_TAG: u32 = u32::from_le_bytes(*b"None");
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(flags & RAISE_ON_FAILURE != 0)]
+    #[raises(flags & POOL_FLAG_RAISE_ON_FAILURE != 0)]
     fn ExAllocatePool2(&call, flags: u64, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_with_flags(call, flags, size, tag)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(flags & RAISE_ON_FAILURE != 0)]
+    #[raises(flags & POOL_FLAG_RAISE_ON_FAILURE != 0)]
     fn ExAllocatePool3(
         &call,
         flags: u64,
@@ -43,43 +39,43 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
+    #[raises(kind & POOL_RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePool(&call, kind: i32, size: u64) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, NO_TAG, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
+    #[raises(kind & POOL_RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolWithTag(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
+    #[raises(kind & POOL_RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolZero(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, true)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
+    #[raises(kind & POOL_RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolUninitialized(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(kind & QUOTA_FAIL_INSTEAD_OF_RAISE == 0)]
+    #[raises(kind & POOL_QUOTA_FAIL_INSTEAD_OF_RAISE == 0)]
     fn ExAllocatePoolWithQuotaTag(&call, kind: i32, size: u64, tag: u32) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, tag, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(kind & QUOTA_FAIL_INSTEAD_OF_RAISE == 0)]
+    #[raises(kind & POOL_QUOTA_FAIL_INSTEAD_OF_RAISE == 0)]
     fn ExAllocatePoolWithQuota(&call, kind: i32, size: u64) -> Option<GuestPtr<u8>> {
         allocate_by_type(call, kind, size, NO_TAG, false)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    #[raises(kind & RAISE_IF_ALLOCATION_FAILURE != 0)]
+    #[raises(kind & POOL_RAISE_IF_ALLOCATION_FAILURE != 0)]
     fn ExAllocatePoolWithTagPriority(
         &call,
         kind: i32,
@@ -125,7 +121,7 @@ routines! { pub(super) ROUTINES;
         protect: u32,
         _node: Ignored<u32>,
     ) -> Option<GuestPtr<u8>> {
-        let kind = Kind::non_paged(protect & PAGE_EXECUTE != 0);
+        let kind = Kind::non_paged(protect & EXECUTABLE != 0);
         lock(&kernel().pool).allocate_as(kind, size, *b"MmCo", call.from).map(GuestPtr::new)
     }
 
@@ -176,8 +172,12 @@ fn allocate_with_flags(call: &Call, flags: u64, size: u64, tag: u32) -> Option<G
         verify::find(Rule::BadArgument, format_args!("invalid argument: flags {flags:#x}, size {size}, tag {tag}"));
         return None;
     }
-    let kind = if flags & PAGED != 0 { Kind::Paged } else { Kind::non_paged(flags & EXECUTABLE != 0) };
-    allocate(call, kind, size, tag, flags & UNINITIALIZED == 0)
+    let kind = if flags & POOL_FLAG_PAGED != 0 {
+        Kind::Paged
+    } else {
+        Kind::non_paged(flags & POOL_FLAG_NON_PAGED_EXECUTE != 0)
+    };
+    allocate(call, kind, size, tag, flags & POOL_FLAG_UNINITIALIZED == 0)
 }
 
 /// Allocates from a pool of this `POOL_TYPE`.

@@ -4,8 +4,12 @@
 use etw_types::NtStatus;
 use nt_processor::sorted::SortedMap;
 use nt_verifier::verify::gap;
+use windows_constants::plug_play::PLUGPLAY_REGKEY_DRIVER;
+use windows_constants::registry::{
+    REG_DWORD, REG_EXPAND_SZ, REG_NOTIFY_CHANGE_LAST_SET, REG_NOTIFY_CHANGE_NAME, REG_SZ,
+};
 
-use super::watch::{LAST_SET, NAME, Watcher};
+use super::watch::Watcher;
 use crate::case::{folded, is_same_name};
 use crate::config::{Config, RegistryKey, RegistryValue};
 use crate::ex::handle::KernelHandle;
@@ -34,20 +38,9 @@ const STANDARD: [&str; 11] = [
 ];
 /// The key of the current user, the local system account.
 pub(crate) const USER: &str = r"\Registry\User\S-1-5-18";
-/// `PLUGPLAY_REGKEY_DRIVER`.
-const DRIVER_KEY: u32 = 2;
 
 /// A value: its type and its data.
 pub type Value = (u32, Vec<u8>);
-
-/// `REG_SZ`.
-pub const TEXT: u32 = 1;
-/// `REG_EXPAND_SZ`.
-pub(super) const EXPANDED: u32 = 2;
-/// `REG_DWORD`.
-pub const DWORD: u32 = 4;
-/// `REG_MULTI_SZ`.
-pub const TEXTS: u32 = 7;
 
 #[derive(Default)]
 pub(super) struct Key {
@@ -113,7 +106,7 @@ impl Registry {
         self.set(key, "DisplayName", encode(&RegistryValue::Text(name.to_owned())));
         let path = format!(r"\SystemRoot\System32\drivers\{name}.sys");
         let (_, data) = encode(&RegistryValue::Text(path));
-        self.set(key, "ImagePath", (EXPANDED, data));
+        self.set(key, "ImagePath", (REG_EXPAND_SZ, data));
     }
 
     /// Returns the number of a key. If it does not exist and `create` is set, creates it. As in Windows, a key can only be
@@ -146,7 +139,7 @@ impl Registry {
 
     fn add(&mut self, path: &str) -> u64 {
         self.keys.push(Key { path: path.to_owned(), ..Key::default() });
-        self.changed(parent(path), NAME);
+        self.changed(parent(path), REG_NOTIFY_CHANGE_NAME);
         self.keys.len() as u64
     }
 
@@ -201,7 +194,7 @@ impl Registry {
         key.values.insert(folded(name), (name.to_owned(), value));
         if !is_same {
             let path = key.path.clone();
-            self.changed(&path, LAST_SET);
+            self.changed(&path, REG_NOTIFY_CHANGE_LAST_SET);
         }
         true
     }
@@ -212,7 +205,7 @@ impl Registry {
         let existed = key.values.remove(&folded(name)).is_some();
         if existed {
             let path = key.path.clone();
-            self.changed(&path, LAST_SET);
+            self.changed(&path, REG_NOTIFY_CHANGE_LAST_SET);
         }
         existed
     }
@@ -241,7 +234,7 @@ impl Registry {
                 key.path = format!("{new}{rest}");
             }
         }
-        self.changed(parent(&new), NAME);
+        self.changed(parent(&new), REG_NOTIFY_CHANGE_NAME);
         true
     }
 
@@ -251,7 +244,7 @@ impl Registry {
         if let Some(key) = self.get(key).filter(|_| empty) {
             key.deleted = true;
             let path = key.path.clone();
-            self.changed(parent(&path), NAME);
+            self.changed(parent(&path), REG_NOTIFY_CHANGE_NAME);
         }
         empty
     }
@@ -268,8 +261,8 @@ impl Registry {
     }
 }
 
-/// `STATUS_NOTIFY_ENUM_DIR`: what `ZwNotifyChangeKey` waits for has happened.
-const HAS_CHANGED: NtStatus = NtStatus::from_int(0x10C);
+/// What `ZwNotifyChangeKey` waits for has happened.
+const HAS_CHANGED: NtStatus = NtStatus::NotifyEnumDir;
 
 /// Changes the registry, then tells the drivers that wait for what has changed.
 pub fn change<R>(body: impl FnOnce(&mut Registry) -> R) -> R {
@@ -299,9 +292,9 @@ pub(super) fn note_missing_key(path: &str) {
 
 fn encode(value: &RegistryValue) -> Value {
     match value {
-        RegistryValue::Dword(value) => (DWORD, value.to_le_bytes().to_vec()),
+        RegistryValue::Dword(value) => (REG_DWORD, value.to_le_bytes().to_vec()),
         RegistryValue::Qword(value) => (11, value.to_le_bytes().to_vec()),
-        RegistryValue::Text(text) => (TEXT, text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()),
+        RegistryValue::Text(text) => (REG_SZ, text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()),
         RegistryValue::Binary(bytes) => (3, bytes.clone()),
     }
 }
@@ -322,5 +315,5 @@ pub fn open_parameters(from: u64) -> KernelHandle {
 
 /// Opens a handle to a key of the device: its hardware key or its driver key.
 pub fn open_device(kind: u32, from: u64) -> KernelHandle {
-    open_key(None, if kind & DRIVER_KEY != 0 { SOFTWARE } else { HARDWARE }, true, from).unwrap_or_default()
+    open_key(None, if kind & PLUGPLAY_REGKEY_DRIVER != 0 { SOFTWARE } else { HARDWARE }, true, from).unwrap_or_default()
 }

@@ -12,8 +12,8 @@ use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::{kernel, lock};
 
-/// `STATUS_NOTIFY_CLEANUP`: the handle of the key was closed.
-const CLEANUP: NtStatus = NtStatus::from_int(0x10B);
+/// The handle of the key was closed.
+const CLEANUP: NtStatus = NtStatus::NotifyCleanup;
 
 routines! { pub(super) ROUTINES;
     /// In kernel mode, the APC routine is a work item, and its context the queue.

@@ -4,25 +4,19 @@ use etw_types::NtStatus;
 use nt_processor::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{Call, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::registry::{
+    REG_EXPAND_SZ, REG_MULTI_SZ, REG_SZ, RTL_QUERY_REGISTRY_DIRECT, RTL_QUERY_REGISTRY_NOEXPAND,
+    RTL_QUERY_REGISTRY_REQUIRED, RTL_QUERY_REGISTRY_SUBKEY, RTL_QUERY_REGISTRY_TOPKEY, RTL_QUERY_REGISTRY_TYPECHECK,
+    RTL_REGISTRY_HANDLE, RTL_REGISTRY_OPTIONAL,
+};
 
-use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value, change, note_missing_key};
-use crate::ex::KeyOperation;
+use super::keys::{SERVICES, Value, change, note_missing_key};
 use crate::ex::handle::KernelHandle;
 use crate::ex::keys::{Change, around};
-use crate::ex::object;
+use crate::ex::{KeyOperation, object};
 use crate::{call_back, kernel, lock};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
-/// `RTL_REGISTRY_HANDLE` and `RTL_REGISTRY_OPTIONAL`.
-const IS_HANDLE: u32 = 0x4000_0000;
-const OPTIONAL: u32 = 0x8000_0000;
-/// The flags of `RTL_QUERY_REGISTRY_TABLE`.
-const SUBKEY: u32 = 0x01;
-const TOPKEY: u32 = 0x02;
-const REQUIRED: u32 = 0x04;
-const NOEXPAND: u32 = 0x10;
-const DIRECT: u32 = 0x20;
-const TYPECHECK: u32 = 0x100;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
@@ -89,10 +83,10 @@ routines! { pub(super) ROUTINES;
 /// Returns the key that a location (`RTL_REGISTRY_…`) and a path below it select. With `create`, the key is created if
 /// it does not exist and its parent does. The path may be a handle.
 fn key(location: u32, path: GuestPtr<u16>, create: bool) -> Outcome<Option<u64>> {
-    if location & IS_HANDLE != 0 {
+    if location & RTL_REGISTRY_HANDLE != 0 {
         return object::by_handle(KernelHandle::new(path.address())).map(Some).ok_or(NtStatus::InvalidHandle.into());
     }
-    let base = match location & !OPTIONAL {
+    let base = match location & !RTL_REGISTRY_OPTIONAL {
         0 => "",
         1 => SERVICES,
         2 => r"\Registry\Machine\System\CurrentControlSet\Control\",
@@ -122,25 +116,25 @@ fn query(
     context: GuestPtr<Opaque>,
 ) -> Outcome {
     let Some(top) = key(location, path, false)? else {
-        return if location & OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
+        return if location & RTL_REGISTRY_OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
     };
     let (mut place, mut current) = (table, top);
     loop {
         let entry = place.read()?;
-        if entry.QueryRoutine.is_null() && entry.Flags & (DIRECT | SUBKEY) == 0 {
+        if entry.QueryRoutine.is_null() && entry.Flags & (RTL_QUERY_REGISTRY_DIRECT | RTL_QUERY_REGISTRY_SUBKEY) == 0 {
             return Ok(());
         }
-        if entry.Flags & TOPKEY != 0 {
+        if entry.Flags & RTL_QUERY_REGISTRY_TOPKEY != 0 {
             current = top;
         }
         let name = entry.Name.text()?;
-        if entry.Flags & SUBKEY == 0 {
+        if entry.Flags & RTL_QUERY_REGISTRY_SUBKEY == 0 {
             value(call, &entry, current, &name, context)?;
         } else {
             let path = lock(&kernel().registry).path(Some(current), &name).unwrap_or_default();
             let below = lock(&kernel().registry).key(&path, false);
             current = below.unwrap_or(current);
-            if below.is_none() && entry.Flags & REQUIRED != 0 {
+            if below.is_none() && entry.Flags & RTL_QUERY_REGISTRY_REQUIRED != 0 {
                 return fail(NOT_FOUND);
             }
         }
@@ -153,11 +147,11 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, co
     let found = lock(&kernel().registry).value(key, name);
     let (kind, data) = match found {
         Some(value) => value,
-        None if entry.Flags & REQUIRED != 0 => return fail(NOT_FOUND),
+        None if entry.Flags & RTL_QUERY_REGISTRY_REQUIRED != 0 => return fail(NOT_FOUND),
         None if entry.DefaultType.trailing_zeros() >= 8 => return Ok(()),
         None => default(entry)?,
     };
-    if entry.Flags & DIRECT == 0 {
+    if entry.Flags & RTL_QUERY_REGISTRY_DIRECT == 0 {
         let memory: GuestPtr<u8> = lock(&kernel().pool).new_objects(data.len() as u64 + 2);
         if memory.is_null() {
             return fail(NtStatus::NoMemory);
@@ -169,10 +163,10 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, co
         lock(&kernel().pool).free_object(memory.address());
         return Ok(NtStatus::from_int(status as u32).ok()?);
     }
-    if entry.Flags & TYPECHECK != 0 && entry.DefaultType >> 24 != kind {
+    if entry.Flags & RTL_QUERY_REGISTRY_TYPECHECK != 0 && entry.DefaultType >> 24 != kind {
         return fail(NtStatus::ObjectTypeMismatch);
     }
-    if kind == TEXTS && entry.Flags & NOEXPAND == 0 {
+    if kind == REG_MULTI_SZ && entry.Flags & RTL_QUERY_REGISTRY_NOEXPAND == 0 {
         return fail(NtStatus::InvalidParameter);
     }
     direct(call, entry.EntryContext, kind, &data)
@@ -180,9 +174,9 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, co
 
 fn default(entry: &RTL_QUERY_REGISTRY_TABLE) -> Result<Value, Fault> {
     let kind = entry.DefaultType & 0xFF;
-    if kind == TEXT && entry.DefaultLength == 0 {
+    if kind == REG_SZ && entry.DefaultLength == 0 {
         let units = entry.DefaultData.cast::<u16>().terminated()?;
-        return Ok((TEXT, units.into_iter().chain([0]).flat_map(u16::to_le_bytes).collect()));
+        return Ok((REG_SZ, units.into_iter().chain([0]).flat_map(u16::to_le_bytes).collect()));
     }
     Ok((kind, entry.DefaultData.array(entry.DefaultLength.into()).read()?))
 }
@@ -190,7 +184,7 @@ fn default(entry: &RTL_QUERY_REGISTRY_TABLE) -> Result<Value, Fault> {
 /// Stores a value at the context of the entry: strings as a `UNICODE_STRING`, other values as bytes.
 fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
     let too_small = || fail(NtStatus::BufferTooSmall);
-    if let TEXT | EXPANDED | TEXTS = kind {
+    if let REG_SZ | REG_EXPAND_SZ | REG_MULTI_SZ = kind {
         // A `UNICODE_STRING` has at most 0xFFFF bytes; Windows truncates longer values.
         let data = data.get(..0xFFFF).unwrap_or(data);
         let (string, length) = (place.cast::<UNICODE_STRING>(), data.len() as u16);

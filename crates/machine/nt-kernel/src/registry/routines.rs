@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 use nt_processor::layout::{DEVICE_OBJECT, DRIVER_OBJECT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::registry::{KeyBasicInformation, KeyFullInformation, KeyNameInformation, KeyNodeInformation};
 
 use super::keys::{self, open_device, open_key, open_parameters};
 use crate::ex::KeyOperation;
@@ -111,7 +112,7 @@ routines! { pub(super) ROUTINES;
         let Some(below) = registry.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
         drop(registry);
         // `ZwEnumerateKey` does not return the full path of a subkey.
-        if class == NAME { fail(NtStatus::InvalidParameter) } else { store_key(class, (buffer, length), below) }
+        if class == KeyNameInformation { fail(NtStatus::InvalidParameter) } else { store_key(class, (buffer, length), below) }
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -248,12 +249,6 @@ fn store_value(class: i32, target: Target, name: &str, (kind, data): keys::Value
     store(target, &head, &data)
 }
 
-/// Classes of information about a key: `KEY_INFORMATION_CLASS`.
-const BASIC: i32 = 0;
-const NODE: i32 = 1;
-const FULL: i32 = 2;
-const NAME: i32 = 3;
-
 /// Stores information about a key. Keys have no class name.
 fn store_key(class: i32, target: Target, key: u64) -> Outcome {
     let path = path(key);
@@ -263,9 +258,9 @@ fn store_key(class: i32, target: Target, key: u64) -> Outcome {
     // The title index, then the offset and the length of the class name.
     let (title, no_class) = (0, [u32::MAX, 0]);
     let (words, rest) = match class {
-        BASIC => (vec![title, name.len() as u32], name),
-        NODE => (vec![title, no_class[0], no_class[1], name.len() as u32], name),
-        FULL => {
+        KeyBasicInformation => (vec![title, name.len() as u32], name),
+        KeyNodeInformation => (vec![title, no_class[0], no_class[1], name.len() as u32], name),
+        KeyFullInformation => {
             let mut registry = lock(&kernel().registry);
             let below = registry.below(key);
             let longest = below.iter().map(|name| units(name).len()).max().unwrap_or_default();
@@ -278,7 +273,7 @@ fn store_key(class: i32, target: Target, key: u64) -> Outcome {
             let counts = [below.len(), longest, 0, values.len(), name, data].map(|count| count as u32);
             ([title].into_iter().chain(no_class).chain(counts).collect(), Vec::new())
         }
-        NAME => return store(target, &(whole.len() as u32).to_le_bytes(), &whole),
+        KeyNameInformation => return store(target, &(whole.len() as u32).to_le_bytes(), &whole),
         _ => return fail(NtStatus::InvalidParameter),
     };
     let words: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();

@@ -12,11 +12,6 @@ use crate::sync::event;
 use crate::sync::worker::submit;
 use crate::{call_back, kernel};
 
-/// `REG_NOTIFY_CHANGE_NAME`: a subkey is added, deleted or renamed.
-pub(super) const NAME: u32 = 1;
-/// `REG_NOTIFY_CHANGE_LAST_SET`: a value is set or deleted.
-pub(super) const LAST_SET: u32 = 4;
-
 /// A call that waits for a change.
 #[derive(Clone)]
 pub(super) struct Watcher {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use nt_processor::memory::{Fault, GuestPtr, Plain};
 use nt_verifier::routine::{ANY, routines};
+use windows_constants::runtime_library::{_TRUNCATE, EINVAL, ERANGE, STRUNCATE};
 
 use crate::case::{downcase, upcase};
 
@@ -309,13 +310,6 @@ pub(super) trait Unit: Plain + Ord + Default + From<u8> + Into<u32> {}
 impl Unit for u8 {}
 impl Unit for u16 {}
 
-/// `EINVAL` and `ERANGE`, which routines whose names end with `_s` return.
-const INVALID: i32 = 22;
-const OUT_OF_RANGE: i32 = 34;
-/// `STRUNCATE`, and the count that requests truncation.
-const CUT: i32 = 80;
-pub(super) const TRUNCATE: u64 = u64::MAX;
-
 /// Returns the character in an `int`.
 const fn byte(character: i32) -> u8 {
     character.cast_unsigned() as u8
@@ -377,25 +371,25 @@ fn safely<T: Unit>(
     to_end: bool,
 ) -> Result<i32, Fault> {
     if target.is_null() || room == 0 {
-        return Ok(INVALID);
+        return Ok(EINVAL);
     }
     if source.is_null() {
         target.write(T::default())?;
-        return Ok(INVALID);
+        return Ok(EINVAL);
     }
     let mut units = if to_end { target.until(T::default(), room)? } else { Vec::new() };
     units.extend(source.until(T::default(), count.unwrap_or(room).min(room))?);
     let fits = (units.len() as u64) < room;
-    let cut = !fits && count == Some(TRUNCATE);
+    let cut = !fits && count == Some(_TRUNCATE);
     if cut {
         units.truncate(usize::try_from(room).unwrap_or(usize::MAX) - 1);
     } else if !fits {
         target.write(T::default())?;
-        return Ok(OUT_OF_RANGE);
+        return Ok(ERANGE);
     }
     units.push(T::default());
     target.write_all(&units)?;
-    Ok(if cut { CUT } else { 0 })
+    Ok(if cut { STRUNCATE } else { 0 })
 }
 
 /// Changes each unit of a string.

@@ -4,8 +4,9 @@ use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{ANY, Rest, routines};
 
 use Room::{Bare, Safe};
+use windows_constants::runtime_library::_TRUNCATE;
 
-use super::crt::{TRUNCATE, Unit};
+use super::crt::Unit;
 use super::print::{self, Arguments};
 
 routines! { pub(super) ROUTINES;
@@ -157,7 +158,7 @@ fn store<T: Unit>(buffer: GuestPtr<T>, room: Room, units: &[T]) -> Result<i32, F
     let (kept, terminated) = match room {
         Bare(size) => (length.min(size), length < size),
         Safe(size, count) if buffer.is_null() || size == 0 || count == 0 => return Ok(-1),
-        Safe(size, count) if length < size || count < size || count == TRUNCATE => {
+        Safe(size, count) if length < size || count < size || count == _TRUNCATE => {
             (length.min(count).min(size - 1), true)
         }
         Safe(..) => (0, true),

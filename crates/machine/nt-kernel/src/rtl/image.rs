@@ -4,10 +4,8 @@ use etw_types::NtStatus;
 use nt_processor::layout::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{APC, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::image::{IMAGE_DOS_SIGNATURE, IMAGE_NT_SIGNATURE};
 
-/// The signatures `MZ` and `PE`.
-const DOS_MAGIC: u16 = 0x5A4D;
-const NT_SIGNATURE: u32 = 0x4550;
 /// The NT headers must begin in the first 256 MiB of an image.
 const MOST: u32 = 0x1000_0000;
 
@@ -39,7 +37,7 @@ type Base = GuestPtr<IMAGE_DOS_HEADER>;
 /// after these bytes. Reads nothing after them.
 fn headers(image: Base, size: u64) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
     let exists = !image.is_null() && image.address() != u64::MAX && size >= size_of::<IMAGE_DOS_HEADER>() as u64;
-    if !exists || image.e_magic().read()? != DOS_MAGIC {
+    if !exists || image.e_magic().read()? != IMAGE_DOS_SIGNATURE {
         return Ok(None);
     }
     let offset = image.e_lfanew().read()?;
@@ -47,7 +45,7 @@ fn headers(image: Base, size: u64) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>
         return Ok(None);
     }
     let headers = image.cast::<u8>().at(offset.into()).cast::<IMAGE_NT_HEADERS64>();
-    Ok(if headers.Signature().read()? == NT_SIGNATURE { Some(headers) } else { None })
+    Ok(if headers.Signature().read()? == IMAGE_NT_SIGNATURE { Some(headers) } else { None })
 }
 
 fn export(image: Base, name: &[u8]) -> Result<GuestPtr<u8>, Fault> {

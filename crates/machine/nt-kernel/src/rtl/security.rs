@@ -7,21 +7,15 @@ use etw_types::NtStatus;
 use nt_processor::layout::{ACE, ACL, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE, SID, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{ANY, APC, Out, Outcome, done, fail, routines};
+use windows_constants::security::{
+    ACL_REVISION, MAX_ACL_REVISION, SE_DACL_PRESENT, SE_GROUP_DEFAULTED, SE_OWNER_DEFAULTED, SE_SACL_PRESENT,
+    SE_SELF_RELATIVE, SECURITY_DESCRIPTOR_REVISION, SID_MAX_SUB_AUTHORITIES, SID_REVISION,
+};
 
 use super::string::store_text;
 
-/// `SECURITY_DESCRIPTOR_REVISION` and `SID_REVISION`; the valid revisions of access control lists.
-const REVISION: u8 = 1;
-const LIST_REVISIONS: std::ops::RangeInclusive<u8> = 2..=4;
-/// `SID_MAX_SUB_AUTHORITIES`.
-const MOST_PARTS: u8 = 15;
-/// Bits of a descriptor's control member: which parts are defaults, which lists are present, and whether the descriptor
-/// is self-relative.
-const OWNER_DEFAULTED: u16 = 1;
-const GROUP_DEFAULTED: u16 = 2;
-const DACL_PRESENT: u16 = 4;
-const SACL_PRESENT: u16 = 0x10;
-const SELF_RELATIVE: u16 = 0x8000;
+/// The valid revisions of access control lists.
+const LIST_REVISIONS: std::ops::RangeInclusive<u8> = ACL_REVISION..=MAX_ACL_REVISION;
 /// The "defaulted" bit of a list is the bit above its "present" bit.
 const DEFAULTED_SHIFT: u32 = 1;
 
@@ -60,10 +54,10 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlInitializeSid(sid: Out<SID>, authority: GuestPtr<[u8; 6]>, count: u8) -> Outcome {
-        if count > MOST_PARTS {
+        if count > SID_MAX_SUB_AUTHORITIES {
             return fail(NtStatus::InvalidParameter);
         }
-        sid.set(SID { Revision: REVISION, SubAuthorityCount: count, IdentifierAuthority: authority.read()? })?;
+        sid.set(SID { Revision: SID_REVISION, SubAuthorityCount: count, IdentifierAuthority: authority.read()? })?;
         done(())
     }
 
@@ -133,11 +127,11 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlCreateSecurityDescriptor(descriptor: Descriptor, revision: u32) -> Outcome {
-        if revision != u32::from(REVISION) {
+        if revision != u32::from(SECURITY_DESCRIPTOR_REVISION) {
             return fail(NtStatus::UnknownRevision);
         }
         descriptor.zero()?;
-        descriptor.Revision().write(REVISION)?;
+        descriptor.Revision().write(SECURITY_DESCRIPTOR_REVISION)?;
         done(())
     }
 
@@ -145,7 +139,7 @@ routines! { pub(super) ROUTINES;
     fn RtlValidSecurityDescriptor(descriptor: Descriptor) -> Result<bool, Fault> {
         let parts = Parts::from_descriptor(descriptor)?;
         let valid = |sid: GuestPtr<u8>| sid.non_null().map_or(Ok(true), |sid| is_valid_sid(sid.cast()));
-        Ok(descriptor.Revision().read()? == REVISION && valid(parts.owner)? && valid(parts.group)?)
+        Ok(descriptor.Revision().read()? == SECURITY_DESCRIPTOR_REVISION && valid(parts.owner)? && valid(parts.group)?)
     }
 
     #[irql(APC)]
@@ -160,7 +154,7 @@ routines! { pub(super) ROUTINES;
         list: GuestPtr<u8>,
         defaulted: bool,
     ) -> Outcome {
-        set_list(descriptor, DACL_PRESENT, present.then_some(list), defaulted)
+        set_list(descriptor, SE_DACL_PRESENT, present.then_some(list), defaulted)
     }
 
     #[irql(APC)]
@@ -170,17 +164,17 @@ routines! { pub(super) ROUTINES;
         list: GuestPtr<u8>,
         defaulted: bool,
     ) -> Outcome {
-        set_list(descriptor, SACL_PRESENT, present.then_some(list), defaulted)
+        set_list(descriptor, SE_SACL_PRESENT, present.then_some(list), defaulted)
     }
 
     #[irql(APC)]
     fn RtlSetOwnerSecurityDescriptor(descriptor: Descriptor, sid: GuestPtr<u8>, defaulted: bool) -> Outcome {
-        set_identifier(descriptor, descriptor.Owner(), sid, OWNER_DEFAULTED, defaulted)
+        set_identifier(descriptor, descriptor.Owner(), sid, SE_OWNER_DEFAULTED, defaulted)
     }
 
     #[irql(APC)]
     fn RtlSetGroupSecurityDescriptor(descriptor: Descriptor, sid: GuestPtr<u8>, defaulted: bool) -> Outcome {
-        set_identifier(descriptor, descriptor.Group(), sid, GROUP_DEFAULTED, defaulted)
+        set_identifier(descriptor, descriptor.Group(), sid, SE_GROUP_DEFAULTED, defaulted)
     }
 
     #[irql(APC)]
@@ -191,11 +185,11 @@ routines! { pub(super) ROUTINES;
         defaulted: Out<u8>,
     ) -> Outcome {
         let parts = Parts::from_descriptor(descriptor)?;
-        let is_there = parts.control & DACL_PRESENT != 0;
+        let is_there = parts.control & SE_DACL_PRESENT != 0;
         present.set(is_there.into())?;
         if is_there {
             place.set(parts.dacl)?;
-            defaulted.set((parts.control & DACL_PRESENT << DEFAULTED_SHIFT != 0).into())?;
+            defaulted.set((parts.control & SE_DACL_PRESENT << DEFAULTED_SHIFT != 0).into())?;
         }
         done(())
     }
@@ -208,11 +202,11 @@ routines! { pub(super) ROUTINES;
         defaulted: Out<u8>,
     ) -> Outcome {
         let parts = Parts::from_descriptor(descriptor)?;
-        let is_there = parts.control & SACL_PRESENT != 0;
+        let is_there = parts.control & SE_SACL_PRESENT != 0;
         present.set(is_there.into())?;
         if is_there {
             place.set(parts.sacl)?;
-            defaulted.set((parts.control & SACL_PRESENT << DEFAULTED_SHIFT != 0).into())?;
+            defaulted.set((parts.control & SE_SACL_PRESENT << DEFAULTED_SHIFT != 0).into())?;
         }
         done(())
     }
@@ -221,7 +215,7 @@ routines! { pub(super) ROUTINES;
     fn RtlGetOwnerSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
         let parts = Parts::from_descriptor(descriptor)?;
         sid.set(parts.owner)?;
-        defaulted.set((parts.control & OWNER_DEFAULTED != 0).into())?;
+        defaulted.set((parts.control & SE_OWNER_DEFAULTED != 0).into())?;
         done(())
     }
 
@@ -229,14 +223,14 @@ routines! { pub(super) ROUTINES;
     fn RtlGetGroupSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
         let parts = Parts::from_descriptor(descriptor)?;
         sid.set(parts.group)?;
-        defaulted.set((parts.control & GROUP_DEFAULTED != 0).into())?;
+        defaulted.set((parts.control & SE_GROUP_DEFAULTED != 0).into())?;
         done(())
     }
 
     #[irql(APC)]
     fn RtlAbsoluteToSelfRelativeSD(descriptor: Descriptor, target: GuestPtr<u8>, room: GuestPtr<u32>) -> Outcome {
         let parts = Parts::from_descriptor(descriptor)?;
-        if parts.control & SELF_RELATIVE != 0 {
+        if parts.control & SE_SELF_RELATIVE != 0 {
             return fail(NtStatus::BadDescriptorFormat);
         }
         let image = parts.self_relative()?;
@@ -256,7 +250,7 @@ fn bytes(start: GuestPtr<u8>, length: u64) -> Result<Vec<u8>, Fault> {
 
 fn is_valid_sid(sid: GuestPtr<SID>) -> Result<bool, Fault> {
     let head = sid.read()?;
-    Ok(head.Revision == REVISION && head.SubAuthorityCount <= MOST_PARTS)
+    Ok(head.Revision == SID_REVISION && head.SubAuthorityCount <= SID_MAX_SUB_AUTHORITIES)
 }
 
 /// Returns the entry of a list with this index, or the end of the list.
@@ -298,10 +292,10 @@ fn add(list: GuestPtr<ACL>, revision: u32, flags: u8, mask: u32, sid: GuestPtr<S
 
 /// Fails for descriptors that cannot be changed.
 fn check_absolute(descriptor: Descriptor) -> Outcome {
-    if descriptor.Revision().read()? != REVISION {
+    if descriptor.Revision().read()? != SECURITY_DESCRIPTOR_REVISION {
         return fail(NtStatus::UnknownRevision);
     }
-    if descriptor.Control().read()? & SELF_RELATIVE != 0 {
+    if descriptor.Control().read()? & SE_SELF_RELATIVE != 0 {
         return fail(NtStatus::InvalidSecurityDescr);
     }
     Ok(())
@@ -314,7 +308,7 @@ fn set_list(descriptor: Descriptor, present: u16, list: Option<GuestPtr<u8>>, is
     let bits = if list.is_some() { present | if is_default { defaulted } else { 0 } } else { 0 };
     descriptor.Control().change(|control| control & !(present | defaulted) | bits)?;
     if let Some(list) = list {
-        let place = if present == DACL_PRESENT { descriptor.Dacl() } else { descriptor.Sacl() };
+        let place = if present == SE_DACL_PRESENT { descriptor.Dacl() } else { descriptor.Sacl() };
         place.write(list)?;
     }
     Ok(())
@@ -347,7 +341,7 @@ pub(crate) struct Parts {
 impl Parts {
     pub(crate) fn from_descriptor(descriptor: Descriptor) -> Result<Self, Fault> {
         let control = descriptor.Control().read()?;
-        if control & SELF_RELATIVE == 0 {
+        if control & SE_SELF_RELATIVE == 0 {
             let SECURITY_DESCRIPTOR { Owner: owner, Group: group, Sacl: sacl, Dacl: dacl, .. } = descriptor.read()?;
             return Ok(Self { control, owner, group, sacl, dacl }.only_present());
         }
@@ -360,7 +354,7 @@ impl Parts {
     /// Clears the addresses of lists that are not present. Such a list can still have an address.
     fn only_present(self) -> Self {
         let list = |bit: u16, list: GuestPtr<u8>| if self.control & bit == 0 { GuestPtr::NULL } else { list };
-        Self { sacl: list(SACL_PRESENT, self.sacl), dacl: list(DACL_PRESENT, self.dacl), ..self }
+        Self { sacl: list(SE_SACL_PRESENT, self.sacl), dacl: list(SE_DACL_PRESENT, self.dacl), ..self }
     }
 
     /// Reads the bytes of each part, in the order of the self-relative format: lists, owner, group.
@@ -378,7 +372,7 @@ impl Parts {
 
     /// Returns the total size in bytes: the header of its format, and the parts, aligned to four bytes.
     fn length(&self) -> Result<u64, Fault> {
-        let head = if self.control & SELF_RELATIVE == 0 {
+        let head = if self.control & SE_SELF_RELATIVE == 0 {
             size_of::<SECURITY_DESCRIPTOR>()
         } else {
             size_of::<SECURITY_DESCRIPTOR_RELATIVE>()
@@ -398,8 +392,8 @@ impl Parts {
             }
         }
         let [sacl, dacl, owner, group] = offsets;
-        let [low, high] = (self.control | SELF_RELATIVE).to_le_bytes();
-        let head = [REVISION, 0, low, high].into_iter();
+        let [low, high] = (self.control | SE_SELF_RELATIVE).to_le_bytes();
+        let head = [SID_REVISION, 0, low, high].into_iter();
         let offsets = [owner, group, sacl, dacl].into_iter().flat_map(u32::to_le_bytes);
         let image = head.chain(offsets).chain(parts).collect();
         Ok(image)

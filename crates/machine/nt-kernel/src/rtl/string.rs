@@ -7,6 +7,10 @@ use etw_types::{Guid, NtStatus};
 use nt_processor::layout::{GUID, STRING, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, Plain};
 use nt_verifier::routine::{ANY, APC, Call, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::runtime_library::{
+    HASH_STRING_ALGORITHM_DEFAULT, HASH_STRING_ALGORITHM_X65599, RTL_DUPLICATE_UNICODE_STRING_ALLOCATE_NULL_STRING,
+    RTL_DUPLICATE_UNICODE_STRING_NULL_TERMINATE,
+};
 
 use crate::case::{downcase, upcase};
 use crate::pool;
@@ -16,11 +20,8 @@ use crate::{kernel, lock};
 /// The maximum size of a counted string in bytes.
 const MOST: usize = 0xFFFE;
 
-/// `RTL_DUPLICATE_UNICODE_STRING_…`.
-const NULL_TERMINATE: u32 = 1;
-const ALLOCATE_NULL_STRING: u32 = 2;
-/// `HASH_STRING_ALGORITHM_DEFAULT` and `HASH_STRING_ALGORITHM_X65599`.
-const HASH_ALGORITHMS: [u32; 2] = [0, 1];
+/// The algorithms of `RtlHashUnicodeString`.
+const HASH_ALGORITHMS: [u32; 2] = [HASH_STRING_ALGORITHM_DEFAULT, HASH_STRING_ALGORITHM_X65599];
 
 type Unicode = GuestPtr<UNICODE_STRING>;
 
@@ -357,17 +358,18 @@ fn fill<T: Plain>(
 fn duplicate(call: &Call, flags: u32, source: Unicode, target: Unicode) -> Outcome {
     let UNICODE_STRING { Length, MaximumLength, Buffer, .. } = source.read()?;
     let has_no_buffer = Buffer.is_null() && MaximumLength != 0;
-    if flags & ALLOCATE_NULL_STRING != 0 && flags & NULL_TERMINATE == 0
-        || flags > NULL_TERMINATE | ALLOCATE_NULL_STRING
+    if flags & RTL_DUPLICATE_UNICODE_STRING_ALLOCATE_NULL_STRING != 0
+        && flags & RTL_DUPLICATE_UNICODE_STRING_NULL_TERMINATE == 0
+        || flags > RTL_DUPLICATE_UNICODE_STRING_NULL_TERMINATE | RTL_DUPLICATE_UNICODE_STRING_ALLOCATE_NULL_STRING
         || Length > MaximumLength
         || has_no_buffer
     {
         return fail(NtStatus::InvalidParameter);
     }
-    if Length == 0 && flags & ALLOCATE_NULL_STRING == 0 {
+    if Length == 0 && flags & RTL_DUPLICATE_UNICODE_STRING_ALLOCATE_NULL_STRING == 0 {
         return done(target.set(0, 0, GuestPtr::NULL)?);
     }
-    let terminator = if flags & NULL_TERMINATE != 0 { 2 } else { 0 };
+    let terminator = if flags & RTL_DUPLICATE_UNICODE_STRING_NULL_TERMINATE != 0 { 2 } else { 0 };
     let Some(size) = Length.checked_add(terminator) else { return fail(NtStatus::NameTooLong) };
     let units = source.units()?;
     let memory = lock(&kernel().pool).allocate(size.into(), *b"Strg", true, call.from);

@@ -10,20 +10,15 @@ use nt_processor::layout::{RTL_AVL_TABLE, RTL_GENERIC_TABLE};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{ANY, APC, DISPATCH, Out, routines};
+use windows_constants::runtime_library::{
+    GenericGreaterThan, GenericLessThan, TableEmptyTree, TableFoundNode, TableInsertAsLeft, TableInsertAsRight,
+};
 
 use crate::{call_back, kernel, lock};
 
 /// The size of the links before an element in bytes: `RTL_BALANCED_LINKS`, or `RTL_SPLAY_LINKS` and a list entry.
 const BALANCED: u64 = 0x20;
 const SPLAYED: u64 = 0x28;
-/// `GenericLessThan` and `GenericGreaterThan`; `GenericEqual` is 2.
-const LESS: u64 = 0;
-const GREATER: u64 = 1;
-/// `TableEmptyTree`, `TableFoundNode`, `TableInsertAsLeft`, `TableInsertAsRight`.
-const EMPTY: u32 = 0;
-const FOUND: u32 = 1;
-const LEFT: u32 = 2;
-const RIGHT: u32 = 3;
 
 /// The elements of all tables, by the addresses of the tables.
 pub(crate) type Tables = SortedMap<u64, Elements>;
@@ -270,8 +265,8 @@ impl Table {
         let found = nodes.binary_search_by(|node| {
             let arguments = [self.address, wanted.address(), element(*node, self.links).address()];
             match run("CompareRoutine", self.compare, &arguments) & 0xFFFF_FFFF {
-                LESS => Ordering::Greater,
-                GREATER => Ordering::Less,
+                GenericLessThan => Ordering::Greater,
+                GenericGreaterThan => Ordering::Less,
                 _ => Ordering::Equal,
             }
         });
@@ -344,10 +339,10 @@ fn look_up_full(
     let near = found.unwrap_or_else(|position| position.saturating_sub(1));
     node.set(nodes.get(near).copied().unwrap_or_default())?;
     result.set(match found {
-        Ok(_) => FOUND,
-        Err(_) if nodes.is_empty() => EMPTY,
-        Err(0) => LEFT,
-        Err(_) => RIGHT,
+        Ok(_) => TableFoundNode,
+        Err(_) if nodes.is_empty() => TableEmptyTree,
+        Err(0) => TableInsertAsLeft,
+        Err(_) => TableInsertAsRight,
     })?;
     Ok(found.ok().map(|position| element(at(&nodes, position), table.links)))
 }

@@ -3,24 +3,17 @@
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::layout::KDPC;
-use nt_processor::memory::OrStop as _;
-use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
+use nt_processor::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use nt_verifier::routine::{ANY, DISPATCH, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::object::{DpcObject, MediumImportance, ThreadedDpcObject};
 
 use super::scheduler::Jobs;
 use crate::{call_back, kernel};
 
-/// `DpcObject`.
-const TYPE: u8 = 0x13;
-/// `ThreadedDpcObject`.
-const THREADED: u8 = 0x18;
-/// `MediumImportance`.
-const MEDIUM: u8 = 1;
-
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
     fn KeInitializeDpc(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Opaque>) -> Result<(), Fault> {
-        initialize(dpc, routine, context, TYPE)
+        initialize(dpc, routine, context, DpcObject)
     }
 
     #[irql(ANY)]
@@ -29,7 +22,7 @@ routines! { pub(super) ROUTINES;
         routine: GuestPtr<Code>,
         context: GuestPtr<Opaque>,
     ) -> Result<(), Fault> {
-        initialize(dpc, routine, context, THREADED)
+        initialize(dpc, routine, context, ThreadedDpcObject)
     }
 
     #[irql(ANY)]
@@ -86,7 +79,7 @@ fn set_target(dpc: GuestPtr<KDPC>, processor: u8) -> Result<(), Fault> {
 fn initialize(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, kind: u8) -> Result<(), Fault> {
     dpc.zero()?;
     dpc.Type().write(kind)?;
-    dpc.Importance().write(MEDIUM)?;
+    dpc.Importance().write(MediumImportance)?;
     dpc.DeferredRoutine().write(routine)?;
     dpc.DeferredContext().write(context.address())
 }

@@ -8,16 +8,12 @@ use nt_processor::layout::{KEVENT, KMUTANT, KSEMAPHORE};
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
 use nt_verifier::verify::{self, Rule};
+use windows_constants::object::{MAXIMUM_WAIT_OBJECTS, MutantObject, SemaphoreObject, WaitAll};
 
-use super::waiters::{MUTANT, SEMAPHORE, Waitable};
+use super::waiters::Waitable;
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::{kernel, request_rules};
-
-/// `WaitAll`.
-const WAIT_ALL: i32 = 0;
-/// `MAXIMUM_WAIT_OBJECTS`.
-const MOST_OBJECTS: u32 = 64;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -58,7 +54,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeInitializeMutex(mutex: GuestPtr<KMUTANT>, _level: Ignored<u32>) -> Result<(), Fault> {
-        mutex.Header().initialize(MUTANT, 1)?;
+        mutex.Header().initialize(MutantObject, 1)?;
         mutex.OwnerThread().write(GuestPtr::NULL)
     }
 
@@ -74,7 +70,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeInitializeSemaphore(semaphore: GuestPtr<KSEMAPHORE>, count: i32, limit: i32) -> Result<(), Fault> {
-        semaphore.Header().initialize(SEMAPHORE, count)?;
+        semaphore.Header().initialize(SemaphoreObject, count)?;
         semaphore.Limit().write(limit)
     }
 
@@ -126,8 +122,8 @@ routines! { pub(super) ROUTINES;
         timeout: GuestPtr<i64>,
         _blocks: Ignored<GuestPtr<Opaque>>,
     ) -> Result<NtStatus, Fault> {
-        let objects = objects.array(count.min(MOST_OBJECTS).into()).read()?;
-        wait(&objects, kind == WAIT_ALL, timeout)
+        let objects = objects.array(count.min(MAXIMUM_WAIT_OBJECTS).into()).read()?;
+        wait(&objects, kind == WaitAll, timeout)
     }
 
     #[irql(DISPATCH)]

@@ -8,6 +8,7 @@ use nt_processor::cpu::thread;
 use nt_processor::layout::{CLIENT_ID, THREAD};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use windows_constants::processor::ALL_PROCESSOR_GROUPS;
 
 use super::thread::Threads;
 use crate::ex::handle::KernelHandle;
@@ -18,8 +19,6 @@ use crate::{call_back, kernel, lock, request_rules};
 pub const SYSTEM: u64 = 4;
 /// The affinity mask of the processors in the only group.
 const PROCESSORS: u64 = 3;
-/// `ALL_PROCESSOR_GROUPS`.
-const ALL_GROUPS: u16 = 0xFFFF;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -347,7 +346,7 @@ impl Threads {
 
 /// Returns the number of processors of a group.
 fn processors(group: u16) -> u32 {
-    if matches!(group, 0 | ALL_GROUPS) { PROCESSORS.count_ones() } else { 0 }
+    if matches!(group, 0 | ALL_PROCESSOR_GROUPS) { PROCESSORS.count_ones() } else { 0 }
 }
 
 /// Returns whether a thread is a system thread: all but one that runs a dispatch routine for a program. Only the current thread

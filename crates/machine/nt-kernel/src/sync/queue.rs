@@ -4,9 +4,9 @@ use etw_types::NtStatus;
 use nt_processor::layout::{KQUEUE, LIST_ENTRY};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{ANY, DISPATCH, Ignored, routines};
+use windows_constants::object::QueueObject;
 
 use super::event;
-use super::waiters::QUEUE;
 use crate::kernel;
 
 /// The number of threads that a queue lets run at the same time, if the driver does not say it.
@@ -17,7 +17,7 @@ const RUN_DOWN: i32 = 1 << 30;
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn KeInitializeQueue(queue: GuestPtr<KQUEUE>, count: u32) -> Result<(), Fault> {
-        queue.Header().initialize(QUEUE, 0)?;
+        queue.Header().initialize(QueueObject, 0)?;
         queue.CurrentCount().write(0)?;
         queue.MaximumCount().write(if count == 0 { PROCESSORS } else { count })?;
         queue.EntryListHead().initialize()?;

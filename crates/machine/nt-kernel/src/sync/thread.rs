@@ -7,11 +7,11 @@ use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::image::Leaving;
 use nt_processor::layout::{CLIENT_ID, DISPATCHER_HEADER, THREAD};
-use nt_processor::memory::OrStop as _;
-use nt_processor::memory::{Code, GuestPtr, Opaque};
+use nt_processor::memory::{Code, GuestPtr, Opaque, OrStop as _};
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, routines};
 use nt_verifier::verify::{self, At, Rule};
+use windows_constants::object::ThreadObject;
 
 use super::event;
 use super::process::{self, SYSTEM};
@@ -22,8 +22,6 @@ use crate::{call_back, kernel, lock};
 /// The maximum number of system threads that run at the same time. Each has stacks in several ranges of memory, of which
 /// Linux allows 65,530.
 const MOST_THREADS: usize = 4000;
-/// `ThreadObject`.
-const TYPE: u8 = 6;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -116,7 +114,7 @@ fn create(
         return fail(NO_RESOURCES);
     }
     let object: GuestPtr<THREAD> = lock(&kernel().pool).try_new_object()?;
-    object.Header().initialize(TYPE, 0)?;
+    object.Header().initialize(ThreadObject, 0)?;
     let handle = object::open("thread", object.address(), call.from)?;
     kernel().scheduler.begin();
     lock(&kernel().threads).running.push((object, call.from));
@@ -178,7 +176,7 @@ pub(crate) fn check_current(what: &str, at: At) {
     let object = thread::object().cast::<THREAD>();
     let Ok(THREAD { Header, Unused }) = object.read() else { return };
     let list = object.Header().WaitListHead();
-    let is_intact = Header.Type == TYPE
+    let is_intact = Header.Type == ThreadObject
         && Header.SignalState == 0
         && Header.WaitListHead.Flink == list
         && Header.WaitListHead.Blink == list
@@ -191,7 +189,7 @@ pub(crate) fn check_current(what: &str, at: At) {
     verify::find_at(Rule::AccessViolation, Some(what), at, detail);
     let unused = object.cast::<u64>().at((size_of::<DISPATCHER_HEADER>() / 8) as u64).array(Unused.len() as u64);
     unused.write(&Unused.map(|_| 0)).or_stop();
-    object.Header().initialize(TYPE, 0).or_stop();
+    object.Header().initialize(ThreadObject, 0).or_stop();
 }
 
 /// Reports threads of an image that are still running, and forgets them.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use super::dpc;
+use super::scheduler::{Action, Timer};
+use crate::kernel;
 use nt_processor::cpu::thread;
 use nt_processor::layout::{KDPC, KTIMER, TIME_FIELDS};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{ANY, APC, Call, DISPATCH, HAL, Ignored, Out, Outcome, done, routines};
-
-use super::dpc;
-use super::scheduler::{Action, Timer};
-use crate::kernel;
+use windows_constants::object::TimerNotificationObject;
 
 /// A millisecond in 100 ns units.
 const MILLISECOND: u64 = 10_000;
@@ -20,8 +20,6 @@ const UNIX_EPOCH: u64 = 11_644_473_600 * SECOND;
 const YEAR_1980: u64 = 11_960_006_400 * SECOND;
 /// The time between two clock interrupts: 15.625 ms.
 pub const TICK: u64 = 156_250;
-/// `TimerNotificationObject`.
-const NOTIFICATION: u8 = 8;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -169,7 +167,7 @@ routines! { pub(super) ROUTINES;
 
 fn initialize(timer: GuestPtr<KTIMER>, kind: u8) -> Result<(), Fault> {
     timer.zero()?;
-    timer.Header().initialize(NOTIFICATION.wrapping_add(kind), 0)
+    timer.Header().initialize(TimerNotificationObject.wrapping_add(kind), 0)
 }
 
 fn set(call: &Call, timer: GuestPtr<KTIMER>, due: i64, period: u32, dpc: GuestPtr<KDPC>) -> Result<bool, Fault> {

@@ -7,15 +7,12 @@
 use nt_processor::layout::{DISPATCHER_HEADER, KMUTANT};
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_processor::sorted::SortedMap;
+use windows_constants::object::{
+    EventSynchronizationObject, MutantObject, QueueObject, SemaphoreObject, TimerSynchronizationObject,
+};
 
 /// A dispatcher object of any kind.
 pub type Waitable = GuestPtr<DISPATCHER_HEADER>;
-
-const SYNCHRONIZATION_EVENT: u8 = 1;
-pub(super) const MUTANT: u8 = 2;
-pub(super) const QUEUE: u8 = 4;
-pub(super) const SEMAPHORE: u8 = 5;
-const SYNCHRONIZATION_TIMER: u8 = 9;
 
 /// A thread that waits for one or all of some dispatcher objects.
 struct Waiter {
@@ -94,16 +91,16 @@ impl Waiters {
 /// Returns whether a thread could acquire an object now.
 fn is_free(object: Waitable, thread: GuestPtr<Opaque>) -> Result<bool, Fault> {
     Ok(object.SignalState().read()? > 0
-        || (object.Type().read()? == MUTANT && object.cast::<KMUTANT>().OwnerThread().read()? == thread))
+        || (object.Type().read()? == MutantObject && object.cast::<KMUTANT>().OwnerThread().read()? == thread))
 }
 
 /// Changes the state of an object as a satisfied wait of a thread does.
 fn take(object: Waitable, thread: GuestPtr<Opaque>) -> Result<(), Fault> {
     let state = object.SignalState();
     match object.Type().read()? {
-        SYNCHRONIZATION_EVENT | SYNCHRONIZATION_TIMER => state.write(0),
-        QUEUE | SEMAPHORE => state.change(|state| state.wrapping_sub(1)).map(drop),
-        MUTANT => {
+        EventSynchronizationObject | TimerSynchronizationObject => state.write(0),
+        QueueObject | SemaphoreObject => state.change(|state| state.wrapping_sub(1)).map(drop),
+        MutantObject => {
             state.change(|state| state.wrapping_sub(1))?;
             object.cast::<KMUTANT>().OwnerThread().write(thread)
         }

@@ -1,6 +1,6 @@
 //! The gaps of a run that clients notice: requests, opens and interrupts that did not reach the driver.
 //!
-//! A request that the driver completes with an error has reached it, and is no gap.
+//! A request that the driver completes with an error has reached it, and is not a gap.
 
 use etw_types::NtStatus;
 use nt_kernel::io::device::Owner;

@@ -2,7 +2,7 @@
 //!
 //! Only a function whose address the image uses can be called from outside, and the entry point. Each of them has a
 //! breakpoint on its first byte, which stays there. When a thread hits it, the signal handler looks at the return address:
-//! a call by the driver itself is no callback. Then the thread continues in a copy of the function's first instruction,
+//! a call by the driver itself is not a callback. Then the thread continues in a copy of the function's first instruction,
 //! after which a jump leads to the second one. So no thread misses the breakpoint while another one passes it. The caller can
 //! be a framework that is an image of its own, its imitation, or the kernel.
 //!

@@ -3,9 +3,10 @@
 use crate::layout::CONTEXT;
 use crate::memory::{Fault, GuestPtr};
 use pe_image::unwind::Registers;
+use windows_constants::exception::{CONTEXT_CONTROL, CONTEXT_FLOATING_POINT, CONTEXT_INTEGER, CONTEXT_SEGMENTS};
 
-/// `CONTEXT_CONTROL`, `…_INTEGER`, `…_SEGMENTS` and `…_FLOATING_POINT`.
-const ALL: u32 = 0x0010_000F;
+/// The parts that are stored.
+const ALL: u32 = CONTEXT_CONTROL | CONTEXT_INTEGER | CONTEXT_SEGMENTS | CONTEXT_FLOATING_POINT;
 /// All floating-point exceptions masked: the value that a thread starts with.
 const MXCSR_DEFAULT: u32 = 0x1F80;
 /// Interrupts enabled.

@@ -17,12 +17,10 @@ use crate::layout::{CROSSING, DISPATCHER_HEADER, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
 use crate::part::{Part, lock_from_handler};
 use pe_image::unwind::Registers;
+use windows_constants::object::ThreadObject;
 
 /// The number of bytes reserved at the top of a stack. They hold a crossing without a caller.
 const TOP: u64 = 128;
-
-/// `ThreadObject`.
-const THREAD_OBJECT: u8 = 6;
 
 type Block = GuestPtr<PROCESSOR_BLOCK>;
 
@@ -165,7 +163,7 @@ pub fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Attached> 
 
 /// Fills in a block. The crossing at the top of the stack has no caller.
 fn prepare(block: Block, object: GuestPtr<Opaque>, top: GuestPtr<CROSSING>) -> Result<(), Fault> {
-    block.Thread().cast::<DISPATCHER_HEADER>().initialize(THREAD_OBJECT, 0)?;
+    block.Thread().cast::<DISPATCHER_HEADER>().initialize(ThreadObject, 0)?;
     block.SelfPcr().write(block)?;
     block.CurrentPrcb().write(block.Prcb())?;
     block.CurrentThread().write(object)?;

@@ -178,8 +178,3 @@ impl GuestPtr<DEVICE_OBJECT> {
         self.DeviceObjectExtension().read()
     }
 }
-
-impl KLDR_DATA_TABLE_ENTRY {
-    /// `LDRP_IMAGE_INTEGRITY_FORCED`, one of the flags: the image asks the loader to check its signature.
-    pub const INTEGRITY_FORCED: u32 = 0x20;
-}

@@ -184,7 +184,7 @@ pub fn guard_all(ranges: impl Iterator<Item = (u64, u64)>) -> bool {
     advise_all(ranges, INSTALL)
 }
 
-/// Gives the pages of ranges their memory, so that their first use is no page fault.
+/// Gives the pages of ranges their memory, so that their first use is not a page fault.
 pub fn populate_all(ranges: impl Iterator<Item = (u64, u64)>) -> bool {
     advise_all(ranges, libc::MADV_POPULATE_READ)
 }

@@ -9,17 +9,10 @@ use nt_processor::layout::{EXCEPTION_AREA, EXCEPTION_RECORD};
 use nt_processor::memory::{Fault, GuestPtr};
 
 use pe_image::unwind::Registers;
+use windows_constants::exception::EXCEPTION_NONCONTINUABLE;
 
 /// The number of bytes that must be left on the stack for handlers to run.
 const ROOM: u64 = 0x800;
-
-/// `EXCEPTION_NONCONTINUABLE`.
-pub(super) const NONCONTINUABLE: u32 = 1;
-/// `EXCEPTION_UNWINDING` and `EXCEPTION_TARGET_UNWIND`.
-pub(super) const UNWINDING: u32 = 2;
-pub(super) const TARGET_UNWIND: u32 = 0x20;
-/// All flags that mean that an unwind is in progress: `EXCEPTION_UNWIND` of ntxcapi.
-pub(super) const ANY_UNWIND: u32 = 0x66;
 
 /// An exception on the driver's stack.
 pub(super) type Area = GuestPtr<EXCEPTION_AREA>;
@@ -44,7 +37,7 @@ impl Exception {
         (information[0], information[1]) = (first, second);
         EXCEPTION_RECORD {
             ExceptionCode: self.code,
-            ExceptionFlags: if self.continuable { 0 } else { NONCONTINUABLE },
+            ExceptionFlags: if self.continuable { 0 } else { EXCEPTION_NONCONTINUABLE },
             ExceptionRecord: GuestPtr::NULL,
             ExceptionAddress: self.address,
             NumberParameters: if self.parameters.is_some() { 2 } else { 0 },

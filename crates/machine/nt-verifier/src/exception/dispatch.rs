@@ -12,15 +12,15 @@ use nt_processor::image;
 use nt_processor::layout::DISPATCHER_CONTEXT;
 use nt_processor::memory::{Fault, GuestPtr};
 
-use super::area::{Area, NONCONTINUABLE, TARGET_UNWIND, UNWINDING};
+use super::area::Area;
 use pe_image::unwind::{Registers, Unwound};
+use windows_constants::exception::{
+    EXCEPTION_NONCONTINUABLE, EXCEPTION_TARGET_UNWIND, EXCEPTION_UNWINDING, ExceptionContinueExecution,
+    ExceptionContinueSearch,
+};
 
 /// The maximum number of frames to search: a stack of 24 KiB has no more.
 const MOST: usize = 3072;
-
-/// `ExceptionContinueExecution` and `ExceptionContinueSearch`.
-pub(super) const CONTINUE_EXECUTION: u32 = 0;
-pub(super) const CONTINUE_SEARCH: u32 = 1;
 
 /// A handler's request to unwind all frames inside `frame` and to continue at `target` there.
 #[derive(Clone, Copy, Debug)]
@@ -84,8 +84,8 @@ pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
         }
         match call_handler(area, base, &here, &unwound, 0)? {
             HandlerResult::Leave(request) => return leave(area, &start, request),
-            HandlerResult::Disposition(CONTINUE_EXECUTION) => {
-                return Ok(area.Record().ExceptionFlags().read()? & NONCONTINUABLE == 0);
+            HandlerResult::Disposition(ExceptionContinueExecution) => {
+                return Ok(area.Record().ExceptionFlags().read()? & EXCEPTION_NONCONTINUABLE == 0);
             }
             HandlerResult::Disposition(_) => {}
         }
@@ -97,13 +97,13 @@ pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
 /// that frame was reached.
 pub(super) fn leave(area: Area, start: &Registers, request: Request) -> Result<bool, Fault> {
     let flags = area.Record().ExceptionFlags();
-    flags.change(|flags| flags | UNWINDING)?;
+    flags.change(|flags| flags | EXCEPTION_UNWINDING)?;
     let mut frames = Frames::new(start);
     for _ in 0..MOST {
         let Some((base, here, unwound)) = frames.next() else { return Ok(false) };
         let is_target = unwound.frame == request.frame;
         if is_target {
-            flags.change(|flags| flags | TARGET_UNWIND)?;
+            flags.change(|flags| flags | EXCEPTION_TARGET_UNWIND)?;
         }
         if unwound.handler.is_some_and(|handler| handler.on_unwind) {
             call_handler(area, base, &here, &unwound, request.target)?;
@@ -133,7 +133,7 @@ fn call_handler(
     unwound: &Unwound,
     target: u64,
 ) -> Result<HandlerResult, Fault> {
-    let Some(handler) = unwound.handler else { return Ok(HandlerResult::Disposition(CONTINUE_SEARCH)) };
+    let Some(handler) = unwound.handler else { return Ok(HandlerResult::Disposition(ExceptionContinueSearch)) };
     let routine = base + u64::from(handler.address);
     // No history table, and start at the first scope.
     area.Dispatcher().write(DISPATCHER_CONTEXT {

@@ -9,10 +9,8 @@ use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 
 use crate::routine::{ANY, Ignored, Out, routines};
 use pe_image::unwind::Handler;
+use windows_constants::exception::{UNW_FLAG_EHANDLER, UNW_FLAG_UHANDLER};
 
-/// `UNW_FLAG_EHANDLER` and `UNW_FLAG_UHANDLER`.
-const ON_EXCEPTION: u32 = 1;
-const ON_UNWIND: u32 = 2;
 /// The maximum number of addresses that are written, whatever count the driver passes: a count is 16 bits wide.
 const MOST: usize = 0xFFFF;
 
@@ -89,7 +87,7 @@ routines! { pub(crate) ROUTINES;
         context.update(&registers)?;
         frame.set_if_wanted(unwound.frame)?;
         let wanted = |handler: &Handler| {
-            (handler.on_exception && kind & ON_EXCEPTION != 0) || (handler.on_unwind && kind & ON_UNWIND != 0)
+            (handler.on_exception && kind & UNW_FLAG_EHANDLER != 0) || (handler.on_unwind && kind & UNW_FLAG_UHANDLER != 0)
         };
         let Some(handler) = unwound.handler.filter(wanted) else { return Ok(GuestPtr::NULL) };
         data.set_if_wanted(base + u64::from(handler.data))?;

@@ -7,9 +7,11 @@
 use nt_processor::cpu::thread;
 use nt_processor::layout::{CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD};
 use nt_processor::memory::{Fault, GuestPtr};
+use windows_constants::exception::{
+    EXCEPTION_TARGET_UNWIND, EXCEPTION_UNWIND, ExceptionContinueExecution, ExceptionContinueSearch,
+};
 
-use super::area::{ANY_UNWIND, TARGET_UNWIND};
-use super::dispatch::{CONTINUE_EXECUTION, CONTINUE_SEARCH, Request, request};
+use super::dispatch::{Request, request};
 
 /// A filter that is not a function: the exception is always handled.
 const ALWAYS: u32 = 1;
@@ -40,7 +42,7 @@ pub(super) fn handle(
         if !contains(&scope, rva) {
             continue;
         }
-        if flags & ANY_UNWIND == 0 {
+        if flags & EXCEPTION_UNWIND == 0 {
             if let Some(disposition) = filter(&scope, base, record, frame, context)? {
                 return Ok(disposition);
             }
@@ -48,7 +50,7 @@ pub(super) fn handle(
         }
         // The target of the unwind is in this scope or is its `__except` block, so the scopes around it are not left.
         let is_reached = contains(&scope, target) || (!is_termination(&scope) && u64::from(scope.JumpTarget) == target);
-        if flags & TARGET_UNWIND != 0 && is_reached {
+        if flags & EXCEPTION_TARGET_UNWIND != 0 && is_reached {
             break;
         }
         if is_termination(&scope) {
@@ -57,7 +59,7 @@ pub(super) fn handle(
             thread::call(base + u64::from(scope.HandlerAddress), &[1, frame]);
         }
     }
-    Ok(CONTINUE_SEARCH)
+    Ok(ExceptionContinueSearch)
 }
 
 /// Calls the filter of a scope. Returns `None` if there is none or it continues the search.
@@ -84,8 +86,8 @@ fn filter(
         1.. => {
             let value = record.ExceptionCode().read()?.as_int().into();
             request(Request { frame, target: base + u64::from(scope.JumpTarget), value });
-            Some(CONTINUE_SEARCH)
+            Some(ExceptionContinueSearch)
         }
-        _ => Some(CONTINUE_EXECUTION),
+        _ => Some(ExceptionContinueExecution),
     })
 }

@@ -9,15 +9,12 @@
 
 use std::cell::Cell;
 
-use nt_processor::cpu::operand::{Operand, operand};
-use nt_processor::memory::{GuestPtr, PAGE};
-
 use super::HOOKS;
 use super::fault::{PAGE_FAULT, Trap};
 use super::interrupted::Context;
-
-/// The address of the page on every x64 Windows: `KI_USER_SHARED_DATA` in Microsoft's headers.
-pub const ADDRESS: u64 = 0xFFFF_F780_0000_0000;
+use nt_processor::cpu::operand::{Operand, operand};
+use nt_processor::memory::{GuestPtr, PAGE};
+use windows_constants::memory::KI_USER_SHARED_DATA;
 
 /// The processor's number for the trap after an instruction.
 const DEBUG: i64 = 1;
@@ -41,7 +38,7 @@ thread_local! {
 
 /// Returns whether an address is in the page.
 pub fn contains(address: u64) -> bool {
-    address.wrapping_sub(ADDRESS) < PAGE
+    address.wrapping_sub(KI_USER_SHARED_DATA) < PAGE
 }
 
 /// Redirects a read of the page to its real address. Returns whether the fault was such a read.
@@ -55,7 +52,7 @@ pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
         Some(Operand::Sum { base: Some(register), .. }) => (register, false),
         Some(Operand::String) => (if contains(context.get(6)) { 6 } else { 7 }, true),
         Some(Operand::Absolute { width, length }) => {
-            let Ok(value) = load(page + (trap.address - ADDRESS), width) else { return false };
+            let Ok(value) = load(page + (trap.address - KI_USER_SHARED_DATA), width) else { return false };
             let kept = if width < 4 { context.get(0) & !0 << (width * 8) } else { 0 };
             context.set(0, kept | value);
             context.skip(length);
@@ -64,7 +61,7 @@ pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
         _ => return false,
     };
     let before = context.get(register);
-    let moved = before.wrapping_sub(ADDRESS).wrapping_add(page);
+    let moved = before.wrapping_sub(KI_USER_SHARED_DATA).wrapping_add(page);
     context.set(register, moved);
     context.step(true);
     STEP.set(Some(Step { register, before, moved, is_string }));

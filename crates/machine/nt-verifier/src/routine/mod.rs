@@ -9,6 +9,7 @@ mod tests;
 
 use etw_types::NtStatus;
 use nt_processor::memory::{Fault, GuestPtr, MayFault, OrStop as _};
+use windows_constants::processor::{APC_LEVEL, DISPATCH_LEVEL, HIGH_LEVEL, PASSIVE_LEVEL};
 
 pub use crate::{functions, routines};
 pub use argument::{Argument, Ignored, Irql, Out, Rest, Slots};
@@ -17,14 +18,14 @@ pub use signature::{Kind, Signature};
 
 // The highest IRQLs at which routines may be called.
 
-/// `PASSIVE_LEVEL`.
-pub const PASSIVE: u8 = 0;
+/// `PASSIVE_LEVEL`, as the highest IRQL at which a routine may be called.
+pub const PASSIVE: u8 = PASSIVE_LEVEL;
 /// `APC_LEVEL`.
-pub const APC: u8 = 1;
+pub const APC: u8 = APC_LEVEL;
 /// `DISPATCH_LEVEL`.
-pub const DISPATCH: u8 = 2;
+pub const DISPATCH: u8 = DISPATCH_LEVEL;
 /// `HIGH_LEVEL`: every IRQL.
-pub const ANY: u8 = 15;
+pub const ANY: u8 = HIGH_LEVEL;
 
 // The modules whose routines this host has, apart from those of the framework.
 

@@ -168,7 +168,7 @@ pub fn end(rule: Rule, at: u64, detail: std::fmt::Arguments<'_>) {
     signal(RunEvent::Crashed);
 }
 
-/// Ends the run because Linux refuses something that the host needs, with the error of the last system call. That is no mistake
+/// Ends the run because Linux refuses something that the host needs, with the error of the last system call. That is not a mistake
 /// of the driver, and must not become a failure that it has to handle. Walks no stack, takes no lock.
 pub fn refused(what: &str) -> ! {
     refused_with(what, &io::Error::last_os_error())

@@ -24,9 +24,17 @@ const MOST_NODES: usize = 10_000;
 /// The characters of a histogram, from low to high.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
+/// What an activity is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Name {
+    /// The provider: its name or its id, if the trace tells one.
+    provider: Option<String>,
+    activity: String,
+}
+
 /// A start event that waits for its stop.
 struct Start {
-    name: (String, String),
+    name: Name,
     time: i64,
     node: Option<usize>,
     /// The activity is selected by its start.
@@ -53,7 +61,7 @@ struct Node {
 
 #[derive(Default)]
 struct Activities {
-    groups: HashMap<(String, String), Group>,
+    groups: HashMap<Name, Group>,
     nodes: Vec<Node>,
     kept: usize,
     unmatched: u64,
@@ -80,14 +88,14 @@ impl Activities {
                 let id = event.header.descriptor.id;
                 let full = decoded.event.clone().unwrap_or_else(|| format!("event {id}"));
                 let short = base(&full);
-                let name = (provider.unwrap_or_default(), if short.is_empty() { full } else { short });
+                let name = Name { provider, activity: if short.is_empty() { full } else { short } };
                 let node =
                     event.header.activity.filter(|_| is_selected && self.nodes.len() < MOST_NODES).map(|activity| {
                         let parent = event.related().filter(|related| *related != activity && !related.is_zero());
-                        self.nodes.push(Node { name: name.1.clone(), activity, parent, time, duration: None });
+                        self.nodes.push(Node { name: name.activity.clone(), activity, parent, time, duration: None });
                         self.nodes.len() - 1
                     });
-                let cost = 160 + name.0.len() + name.1.len();
+                let cost = 160 + name.provider.as_ref().map_or(0, String::len) + name.activity.len();
                 let start = Start { name, time, node, is_selected };
                 if let Some(start) = pairs.start(event, decoded, start, cost) {
                     self.no_room += u64::from(start.is_selected);
@@ -195,7 +203,7 @@ pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Resul
     traces.check()
 }
 
-fn summary(groups: HashMap<(String, String), Group>) -> Table {
+fn summary(groups: HashMap<Name, Group>) -> Table {
     let columns = [
         "provider",
         "activity",
@@ -215,9 +223,9 @@ fn summary(groups: HashMap<(String, String), Group>) -> Table {
         group.durations.sort_unstable();
     }
     groups.sort_by(|(one, a), (other, b)| b.durations.last().cmp(&a.durations.last()).then_with(|| one.cmp(other)));
-    for ((provider, name), group) in groups {
+    for (name, group) in groups {
         let sorted = &group.durations;
-        let mut row = vec![provider.into(), name.into(), group.count.into(), group.open.into()];
+        let mut row = vec![name.provider.into(), name.activity.into(), group.count.into(), group.open.into()];
         if sorted.is_empty() {
             row.extend(std::iter::repeat_n(Json::Null, 7));
         } else {

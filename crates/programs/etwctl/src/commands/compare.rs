@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use command_line::{exit, note, shown};
-use etw_etl::EventRef;
 use etw_etl::compare::{Comparison, Difference, Entry, Part, compare as compare_entries};
-use etw_etl::format::record::Layout;
-use etw_types::Guid;
 
-use super::schemas;
+use super::{purpose, schemas};
 use crate::cli::Compare;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -20,17 +17,6 @@ use crate::values::counted;
 
 /// The maximum number of events of a trace. They are held in memory.
 const MOST_EVENTS: usize = 200_000;
-
-/// The group of the hook ids of records about the file itself.
-const GROUP_HEADER: u16 = 0;
-/// The group of the hook ids of call stacks.
-const GROUP_STACK: u16 = 0x18;
-/// Classes of events that merging tools add: descriptions of events, images and volumes.
-const DESCRIPTIONS: [Guid; 3] = [
-    Guid::from_u128(0xbbcc_f6c1_6cd1_48c4_80ff_8394_82e3_7671),
-    Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de),
-    Guid::from_u128(0x9b79_ee91_b5fd_41c0_a243_4248_e266_e9d0),
-];
 
 /// Compares two traces.
 pub(super) fn compare(context: &Context<'_>, line: &Compare) -> Result<(), Failure> {
@@ -64,7 +50,7 @@ fn entries(path: &PathBuf, line: &Compare, files: &Schemas) -> Result<(Vec<Entry
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let mut entries = Vec::new();
     while let Some((event, decoder)) = traces.next() {
-        if is_about_others(&event) {
+        if purpose::is_about_others(&event) {
             continue;
         }
         if selection.is_over(&event) {
@@ -90,17 +76,6 @@ fn entries(path: &PathBuf, line: &Compare, files: &Schemas) -> Result<(Vec<Entry
     }
     let is_whole = traces.check();
     Ok((entries, is_whole))
-}
-
-/// Whether a record is not an event of its own: the header of the file, a call stack, or what merging tools add to describe images,
-/// volumes and events.
-fn is_about_others(event: &EventRef<'_>) -> bool {
-    match event.header.layout {
-        Layout::System | Layout::Compact | Layout::PerfInfo => {
-            matches!(event.header.descriptor.id >> 8, GROUP_HEADER | GROUP_STACK)
-        }
-        _ => event.header.provider.is_some_and(|provider| DESCRIPTIONS.contains(&provider)),
-    }
 }
 
 /// The comparison for people.

@@ -159,11 +159,16 @@ impl Printed {
     fn print(&mut self, traces: &mut Traces, selection: &mut Selection, sink: &mut Sink) -> Result<(), Failure> {
         while let Some((event, decoder)) = traces.next() {
             self.unnamed.look_at(&event);
-            if selection.is_over(&event) {
+            if self.is_all && selection.is_over(&event) {
                 self.is_all = false;
+            }
+            if !self.is_all && !sink.awaits_ends() {
                 break;
             }
-            if !selection.may_take(&event) {
+            if !self.is_all || !selection.may_take(&event) {
+                if sink.needs_unselected(&event) {
+                    sink.unselected(&event, &decoder.decode(&event))?;
+                }
                 continue;
             }
             if self.count < self.most && selection.takes_undecoded(&event) && sink.flat(&event, decoder)? {
@@ -171,12 +176,15 @@ impl Printed {
                 continue;
             }
             let decoded = decoder.decode(&event);
-            if !selection.takes(&event, &decoded) {
-                continue;
-            }
-            if self.count == self.most {
+            let is_taken = selection.takes(&event, &decoded);
+            if is_taken && self.count == self.most {
                 self.is_all = false;
-                break;
+            }
+            if !is_taken || !self.is_all {
+                if sink.needs_unselected(&event) {
+                    sink.unselected(&event, &decoded)?;
+                }
+                continue;
             }
             if decoded.event.is_none() && decoded.fields.is_empty() {
                 self.unnamed.add(&event, decoded.provider.as_deref());

@@ -17,6 +17,7 @@ mod losses;
 mod processes;
 pub(crate) mod profile;
 mod providers;
+mod purpose;
 mod record;
 mod requests;
 mod schema;

@@ -23,11 +23,14 @@ fn providers(context: &Context<'_>, of_this_process: bool) -> Result<(), Failure
         if of_this_process { context.machine.providers_of_this_process()? } else { context.machine.providers()? };
     let mut table = Table::new(&["provider", "registrations", "sessions"]);
     for guid in guids {
-        // A provider may be unregistered between the two calls.
-        let instances = context.machine.provider(guid).unwrap_or_default().0;
-        let sessions: usize = instances.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default();
-        let registered = instances.iter().filter(|instance| instance.is_registered()).count();
-        table.row(vec![guid.to_string().into(), count(registered), count(sessions)]);
+        // A provider may be unregistered between the two calls, or not be accessible. Then nothing is known about it.
+        let instances = context.machine.provider(guid).ok().map(|provider| provider.0);
+        let sessions = instances
+            .as_ref()
+            .map(|instances| instances.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default());
+        let registered =
+            instances.as_ref().map(|instances| instances.iter().filter(|instance| instance.is_registered()).count());
+        table.row(vec![guid.to_string().into(), registered.into(), sessions.into()]);
     }
     context.table(table)
 }
@@ -35,8 +38,10 @@ fn providers(context: &Context<'_>, of_this_process: bool) -> Result<(), Failure
 fn groups(context: &Context<'_>) -> Result<(), Failure> {
     let mut table = Table::new(&["group", "members", "sessions"]);
     for guid in context.machine.groups()? {
-        let group = context.machine.group(guid).unwrap_or_default();
-        table.row(vec![guid.to_string().into(), count(group.members.len()), count(group.enabled.len())]);
+        let group = context.machine.group(guid).ok();
+        let members = group.as_ref().map(|group| group.members.len());
+        let sessions = group.as_ref().map(|group| group.enabled.len());
+        table.row(vec![guid.to_string().into(), members.into(), sessions.into()]);
     }
     context.table(table)
 }
@@ -85,10 +90,6 @@ fn cells(request: &TraceEnableInfo) -> [Json; 5] {
         format!("{:#x}", request.match_all).into(),
         format!("{:#x}", request.enable_property).into(),
     ]
-}
-
-fn count(number: usize) -> Json {
-    number.into()
 }
 
 /// The GUID that the class needs as its input.

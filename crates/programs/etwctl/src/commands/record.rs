@@ -106,7 +106,7 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     }
 }
 
-/// Notes about requested providers that the driver did not register. A mistyped name also has an id, so it is no error.
+/// Notes about requested providers that the driver did not register. A mistyped name also has an id, so it is not an error.
 fn missed(asked: &[Provider], registered: &[Guid]) -> Vec<String> {
     let there = match registered {
         [] => "it registered no provider".to_owned(),

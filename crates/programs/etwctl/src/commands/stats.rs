@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use etw_etl::format::logfile::LogfileHeader;
-use etw_etl::{Decoder, EventRef, FileTime, Identity, Report};
+use etw_etl::{About, Decoder, EventRef, FileTime, Identity, Report};
 use etw_manifest::Source;
 
 use super::schemas;
@@ -111,6 +111,11 @@ fn distinct(values: impl Iterator<Item = Json>) -> Json {
     }
 }
 
+/// A number of a header, which has 0 for what its recorder did not write.
+fn told(number: u32) -> Option<u32> {
+    (number > 0).then_some(number)
+}
+
 /// What the files do not have and what they should not have, or null.
 fn damage(traces: &Traces) -> Json {
     let damaged = traces.reports().filter_map(|(path, report)| Some((path, report.damage()?)));
@@ -132,20 +137,23 @@ pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Fail
     traces.done();
     let header = |value: fn(&LogfileHeader) -> Json| distinct(traces.headers().map(|(header, _)| value(header)));
     let sum = |number: fn(&Report) -> u64| Json::from(traces.reports().map(|(_, report)| number(report)).sum::<u64>());
+    let about = traces.reports().map(|(_, report)| About::from(report)).reduce(|one, other| one.and(&other));
+    let about = about.unwrap_or_default();
     let time = |time: Option<FileTime>| Json::from(time.map(|time| time.to_string()));
     let share = |part: u64| {
-        let tenths = u128::from(part) * 1000 / u128::from(stats.all.events.max(1));
-        format!("{}.{}", tenths / 10, tenths % 10)
+        let tenths = (u128::from(part) * 1000).checked_div(stats.all.events.into())?;
+        Some(format!("{}.{}", tenths / 10, tenths % 10))
     };
     let system = |header: &LogfileHeader| {
         let [major, minor, ..] = header.version;
-        format!("{major}.{minor} build {}", header.provider_version).into()
+        let text = format!("{major}.{minor} build {}", header.provider_version);
+        Json::from((major > 0 || header.provider_version > 0).then_some(text))
     };
     let members = vec![
         ("session", header(|header| header.logger_name.as_str().into())),
         ("system", header(system)),
-        ("processors", header(|header| header.processors.into())),
-        ("buffer_size", header(|header| header.buffer_size.into())),
+        ("processors", header(|header| told(header.processors).into())),
+        ("buffer_size", header(|header| told(header.buffer_size).into())),
         ("first", time(stats.all.first)),
         ("last", time(stats.all.last)),
         ("events", stats.all.events.into()),
@@ -155,8 +163,8 @@ pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Fail
         ("whole_percent", share(stats.all.whole).into()),
         ("bytes", stats.all.bytes.into()),
         ("buffers", sum(|report| report.buffers)),
-        ("events_lost", sum(|report| report.events_lost.into())),
-        ("buffers_lost", sum(|report| report.buffers_lost.into())),
+        ("events_lost", about.events_lost.into()),
+        ("buffers_lost", about.buffers_lost.into()),
         ("unreadable_bytes", sum(|report| report.lost_bytes)),
         ("damage", damage(&traces)),
         ("closed", traces.reports().all(|(_, report)| !report.is_unclosed).into()),

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use command_line::Outputs;
-use etw_etl::format::record::Layout;
-use etw_etl::{Buffer, Clock, Error, EventRef, FileTime, Writer, WriterOptions};
-use etw_types::Guid;
+use etw_etl::{Buffer, Clock, Error, FileTime, Writer, WriterOptions};
 
+use super::purpose::Purpose;
 use super::schemas;
 use crate::cli::Trim;
 use crate::context::Context;
@@ -15,67 +14,6 @@ use crate::input::{Progress, Traces};
 use crate::output::new_file;
 use crate::select::Selection;
 use crate::values::counted;
-
-/// Classes and providers whose events describe other events: schemas, images, volumes, methods of the .NET runtime.
-const DESCRIPTIONS: [Guid; 4] = [
-    Guid::from_u128(0xbbcc_f6c1_6cd1_48c4_80ff_8394_82e3_7671),
-    Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de),
-    Guid::from_u128(0x9b79_ee91_b5fd_41c0_a243_4248_e266_e9d0),
-    Guid::from_u128(0xa669_021c_c450_4609_a035_5af5_9af4_df18),
-];
-/// The id of an `EventSource` event with a part of its manifest.
-const MANIFEST: u16 = 0xFFFE;
-/// The hook id of the record that begins a file. The writer writes its own.
-const FILE_HEADER: u16 = 0;
-
-/// What an event is for, apart from the selection.
-enum Use {
-    /// It describes other events and is always kept.
-    Description,
-    /// It is the stack of an event at this time stamp.
-    Stack(u64),
-    /// It belongs to the file that is read.
-    FileHeader,
-    Event,
-}
-
-impl Use {
-    fn new(event: &EventRef<'_>) -> Self {
-        let id = event.header.descriptor.id;
-        if !matches!(event.header.layout, Layout::System | Layout::Compact | Layout::PerfInfo) {
-            let is_description = event.header.provider.is_some_and(|guid| DESCRIPTIONS.contains(&guid));
-            return if is_description || id == MANIFEST { Self::Description } else { Self::Event };
-        }
-        match id {
-            FILE_HEADER => Self::FileHeader,
-            // Stacks: addresses, and references to definitions.
-            0x1820 | 0x1825 | 0x1826 => {
-                Self::Stack(event.payload().first_chunk().map_or(0, |stamp| u64::from_le_bytes(*stamp)))
-            }
-            // Processes and images, threads, names of files, keys of the registry, the configuration, definitions of stacks.
-            0x0001..=0x00FF
-            | 0x0300..=0x03FF
-            | 0x0501..=0x0504
-            | 0x0548
-            | 0x0400
-            | 0x0420
-            | 0x0423
-            | 0x0424
-            | 0x0916
-            | 0x0918
-            | 0x0919
-            | 0x0B00..=0x0BFF
-            | 0x1400..=0x14FF
-            | 0x1822..=0x1824 => Self::Description,
-            _ => Self::Event,
-        }
-    }
-}
-
-/// Returns whether an event describes others, whenever it was written, instead of something that happened at its time.
-pub(super) fn describes(event: &EventRef<'_>) -> bool {
-    !matches!(Use::new(event), Use::Event)
-}
 
 /// Writes the selected events, with what describes them, to a new trace.
 pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
@@ -97,11 +35,11 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     while let Some((event, decoder)) = traces.next() {
         read += 1;
         let is_possible = selection.may_take(&event);
-        let is_taken = match Use::new(&event) {
-            Use::FileHeader => false,
-            Use::Description => true,
-            Use::Stack(stamp) => selection.has_time(clock.time(stamp)),
-            Use::Event => {
+        let is_taken = match Purpose::new(&event) {
+            Purpose::FileHeader => false,
+            Purpose::Description => true,
+            Purpose::Stack(stamp) => selection.has_time(clock.time(stamp)),
+            Purpose::Event => {
                 let is_selected = is_possible && selection.takes_lazily(&event, decoder);
                 selected += u64::from(is_selected);
                 is_selected

@@ -45,6 +45,7 @@ struct Trace {
     path: PathBuf,
     reader: Reader<Watched>,
     decoder: Decoder,
+    layouts: Decoder,
     threads: Arc<Threads>,
 }
 
@@ -52,7 +53,10 @@ struct Trace {
 #[derive(Debug)]
 pub(crate) struct Next<'a> {
     pub(crate) event: EventRef<'a>,
+    /// Decodes as the user asks: with the schemas of the trace and of the user's files.
     pub(crate) decoder: &'a mut Decoder,
+    /// Decodes with the built-in layouts only, so that no other schema changes what an analyser reads.
+    pub(crate) layouts: &'a mut Decoder,
     /// The number of the trace.
     pub(crate) trace: usize,
     /// The clock of its time stamps.
@@ -109,8 +113,9 @@ impl Traces {
             files.layers.iter().for_each(|files| layers.push(Arc::clone(files)));
             layers.push(Arc::new(BuiltIn));
             let decoder = name_frames(Decoder::new(layers), &reader, &files.pdbs);
+            let layouts = name_frames(Decoder::default(), &reader, &files.pdbs);
             let threads = reader.threads();
-            Trace { path, reader, decoder, threads }
+            Trace { path, reader, decoder, layouts, threads }
         };
         let all = readers.into_iter().enumerate().map(trace).collect();
         Ok(Self { all, pdbs: Arc::clone(&files.pdbs), progress })
@@ -164,6 +169,7 @@ impl Traces {
                 trace.decoder.push(schemas);
             }
             trace.decoder = name_frames(std::mem::take(&mut trace.decoder), &trace.reader, &self.pdbs);
+            trace.layouts = name_frames(std::mem::take(&mut trace.layouts), &trace.reader, &self.pdbs);
             trace.threads = trace.reader.threads();
         }
         Ok(())
@@ -199,8 +205,8 @@ impl Traces {
         let place = self.place()?;
         let trace = self.all.get_mut(place)?;
         let clock = *trace.reader.clock();
-        let event = trace.reader.next_ref()?;
-        Some(Next { event, decoder: &mut trace.decoder, trace: place, clock, threads: &trace.threads })
+        let Trace { reader, decoder, layouts, threads, .. } = trace;
+        Some(Next { event: reader.next_ref()?, decoder, layouts, trace: place, clock, threads })
     }
 
     /// The header of the first trace.

@@ -4,6 +4,7 @@ use std::io;
 
 use command_line::OutputDir;
 use etw_etl::export::Pcapng;
+use etw_etl::pair::Role;
 use etw_etl::{About, Decoded, Decoder, EventRef, Exporter};
 
 use super::Output;
@@ -53,6 +54,37 @@ impl Sink {
                 let _ = (event, decoder);
                 Ok(false)
             }
+        }
+    }
+
+    /// Returns whether this output has to see an event that is not selected: a part of a span or of a packet.
+    pub(crate) fn needs_unselected(&self, event: &EventRef<'_>) -> bool {
+        match self {
+            Self::Export(exporter) => exporter.has_spans() && Role::from_event(event).is_some(),
+            Self::Packets(_) => Pcapng::<Output>::has_packet(event),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => false,
+        }
+    }
+
+    /// Sees an event that is not selected.
+    pub(crate) fn unselected(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        match self {
+            Self::Export(exporter) => exporter.unselected(event, decoded),
+            Self::Packets(packets) => packets.unselected(event, decoded),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => Ok(()),
+        }
+    }
+
+    /// Returns whether something that began with a selected event waits for its end.
+    pub(crate) const fn awaits_ends(&self) -> bool {
+        match self {
+            Self::Export(exporter) => exporter.awaits_stops(),
+            // A packet has the time of its last fragment.
+            Self::Packets(_) => false,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => false,
         }
     }
 

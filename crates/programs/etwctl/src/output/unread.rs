@@ -13,7 +13,7 @@ pub(crate) struct Unread<W> {
 }
 
 impl<W: Write> Unread<W> {
-    /// With `goes_on`, a closed output is no error.
+    /// With `goes_on`, a closed output is not an error.
     pub(crate) fn new(out: W, goes_on: bool) -> Self {
         Self { out, is_closed: false, goes_on }
     }

@@ -129,6 +129,8 @@ pub(super) fn value_of(value: &Scalar, kind: Kind) -> (Option<Value<'_>>, bool) 
         }
         (Kind::F32, Scalar::F32(number)) => Value::F32(*number),
         (Kind::F64, Scalar::F64(number)) => Value::F64(*number),
+        // A date that was never set. As a date it would be the year 1601, and nothing else becomes null without its bytes in `raw`.
+        (Kind::Microseconds, Scalar::Integer(0)) => return (None, true),
         (Kind::Microseconds, value) => {
             let time = moment(value);
             return (time.map(|time| Value::Integer(time / 10)), time.is_some_and(|time| time % 10 == 0));

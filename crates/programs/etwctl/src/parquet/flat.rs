@@ -194,6 +194,8 @@ fn plain(value: Encoded<'_>) -> Option<Value<'_>> {
         Encoded::Unsigned(_) | Encoded::Signed(_) | Encoded::Hex(_) => Some(Value::Integer(integer(value))),
         Encoded::F32(number) => Some(Value::F32(number)),
         Encoded::F64(number) => Some(Value::F64(number)),
+        // As text, a date of 0 is the number: it was never set.
+        Encoded::FileTime(0) => None,
         Encoded::FileTime(time) => Some(Value::Integer((time - TO_1970) / 10)),
         Encoded::Text(text) => Some(Value::Bytes(text.into())),
         _ => None,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use etw_etl::format::record::Layout;
 use etw_etl::{Header, Kind, NumberPlace};
 use etw_manifest::EventSchema;
 use etw_types::Guid;
@@ -126,7 +125,7 @@ impl KnownKinds {
 }
 
 const fn is_kernel(header: &Header) -> bool {
-    matches!(header.layout, Layout::System | Layout::Compact | Layout::PerfInfo)
+    header.layout.is_kernel()
 }
 
 /// The places for a kind of event, in the order of preference.

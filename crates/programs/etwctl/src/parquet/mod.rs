@@ -21,7 +21,8 @@
 //! column of a field is a boolean, an integer of the field's width and sign, a 32-bit or 64-bit floating-point number, a
 //! timestamp (microseconds), binary, or a string for everything else: text, GUIDs, addresses, SIDs, statuses with their names,
 //! names of values. Pointers and other hexadecimal numbers are unsigned integers. Members of structs are columns `outer.inner`;
-//! arrays of values are lists; arrays of structs and data in a provider-defined encoding are JSON. Any value may be null.
+//! arrays of values are lists; arrays of structs and data in a provider-defined encoding are JSON. Any value may be null. A date of 0 is
+//! null, because it was never set.
 //!
 //! Events whose fields are single values or arrays of numbers go from the payload to the columns without a tree. A text is stored once
 //! per row group, integers are stored as differences, and a column with one value in all rows takes some bytes ([`chunk`]).

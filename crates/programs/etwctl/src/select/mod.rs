@@ -44,7 +44,7 @@ struct Seen {
     events: BTreeSet<String>,
     /// The providers, events and names of the selection that at least one event has.
     found: BTreeSet<String>,
-    /// Comparisons in order of values that are no numbers: the name, and the operator and a value.
+    /// Comparisons in order of values that are not numbers: the name, and the operator and a value.
     not_numbers: BTreeMap<String, String>,
     /// Comparisons of numbers with texts: the name and the text.
     numbers: BTreeMap<String, String>,

@@ -239,7 +239,7 @@ fn an_output_never_replaces_an_input() {
         assert!(run.err.contains("standard output is the input a.etl"), "{line}: {}", run.err);
         assert!(fs::read(path("a.etl")).unwrap() == before, "{line}");
     }
-    // An output beside the schemas is no input, also the second time.
+    // An output beside the schemas is not an input, also the second time.
     for _ in 0..2 {
         let run = run("decode a.etl --manifest schemas --output schemas/out.csv --csv", None, Stdio::piped());
         assert_eq!(run.code, 0, "{}", run.err);

@@ -26,8 +26,10 @@ mod processor_time;
 mod reading;
 #[cfg(not(windows))]
 mod recording;
+mod renamed;
 mod schemas;
 #[cfg(not(windows))]
+mod selected_spans;
 mod sessions;
 mod several;
 mod summaries;

@@ -10,7 +10,7 @@ use etw_etl::{Buffer, Clock, EventData, ExtendedItem, FileTime, Writer, WriterOp
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, EventDescriptor, Guid, InType, Keyword, Level, OutType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::RowAccessor;
+use parquet::record::{Field, RowAccessor};
 use test_support::{python, run};
 
 use crate::common::{Run, etwctl};
@@ -281,7 +281,7 @@ fn columns_of_a_dataset(dataset: &Path) {
             "Write Share: f64, text, 1 of 1",
         ]
     );
-    // What is no dataset, and what is no entry.
+    // What is not a dataset, and what is not an entry.
     let missing = dataset.with_file_name("missing");
     let run = etwctl(&format!("dataset schemas {}", missing.display()));
     assert_eq!(run.code, 2, "{}", run.err);
@@ -496,4 +496,42 @@ fn a_fleet_is_added_with_few_files_open_and_after_a_kill() {
     let numbers = rows(&set).into_iter().filter(|row| row.contains(" Number=")).count() as u64;
     assert_eq!(numbers, FLEET * 8, "each event once");
     assert!(!set.join("_partial").exists(), "what the kill left behind is gone");
+}
+
+#[test]
+fn a_date_that_was_never_set_is_null() {
+    let folder = folder("dates");
+    let path = folder.join("dates.etl");
+    let clock = Clock { start: START, ..Clock::default() };
+    let options = WriterOptions { clock, buffer_size: 4096, ..WriterOptions::default() };
+    let mut writer = Writer::create(&path, options).unwrap();
+    // Further events of a kind are read in another way than the first one.
+    let dates = [0, START.0, 0, 0, START.0];
+    for (number, date) in (0..).zip(dates) {
+        write(&mut writer, number, "Dates", |builder| {
+            let date = date.to_le_bytes();
+            let builder = builder.field("Date", InType::FileTime, OutType::Default, 0, &date);
+            builder.field("Utc", InType::U64, OutType::DateTimeUtc, 0, &date)
+        });
+    }
+    writer.close().unwrap();
+    let out = folder.join("out");
+    let run = export(&path, &out);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let file = SerializedFileReader::new(fs::File::open(out.join("MyDriver.Dates.parquet")).unwrap()).unwrap();
+    let expected = (START_NS / 1000).to_string();
+    let mut rows = 0;
+    for (row, date) in file.get_row_iter(None).unwrap().map(Result::unwrap).zip(dates) {
+        let cell = |name: &str| row.get_column_iter().find(|(own, _)| *own == name).unwrap().1.clone();
+        for name in ["Date", "Utc"] {
+            match (cell(name), date) {
+                (Field::Null, 0) => {}
+                (Field::TimestampMicros(micros), 1..) => assert_eq!(micros.to_string(), expected, "{name}"),
+                (other, date) => panic!("{name}: {other:?} for {date}"),
+            }
+        }
+        assert_eq!(cell("raw"), Field::Null, "the columns have all of the event");
+        rows += 1;
+    }
+    assert_eq!(rows, dates.len());
 }

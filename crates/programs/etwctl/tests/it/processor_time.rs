@@ -90,6 +90,41 @@ fn conditions_select_rows_and_change_no_time() {
 }
 
 #[test]
+fn the_run_times_on_each_processor_are_the_time_of_the_trace() {
+    let path = two_processors("truth-processor.etl");
+    for per in ["process", "thread"] {
+        let on = |processor: u16| rows(&format!("top {} --per {per} --json --where cpu={processor}", path.display()));
+        let first = on(0);
+        assert_eq!(times(&first, "early.exe")[0], 10.0);
+        assert_eq!(times(&first, "worker.exe")[0], 60.0);
+        assert_eq!(times(&first, "Idle")[0], 30.0);
+        assert!((sum(&first, "run_ms") - 100.0).abs() < 1e-9, "{first}");
+        let second = on(1);
+        assert_eq!(times(&second, "runaway.exe")[0], 75.0);
+        assert_eq!(times(&second, "Idle")[0], 25.0);
+        assert!((sum(&second, "run_ms") - 100.0).abs() < 1e-9, "{second}");
+    }
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_thread_that_nothing_tells_about_keeps_the_sum_of_run_times() {
+    // Three processors, and only one of them switches: nothing tells who runs on the others.
+    let mut trace = KernelTrace::new(3);
+    trace.process(trace.at(1), 500, "worker.exe");
+    trace.thread(trace.at(2), 500, 70);
+    trace.switch(0, trace.at(MS), WORKER, 0, READY);
+    trace.switch(0, trace.at(11 * MS), IDLE, WORKER.1, WAITING);
+    trace.sample(1, trace.at(5 * MS), WORKER, 0x10);
+    let path = trace.write("truth-untold.etl");
+    let all = rows(&format!("top {} --json", path.display()));
+    let unknown = all.as_array().unwrap().iter().find(|row| row["process"] == "(unknown)").unwrap();
+    assert_eq!(unknown["run_ms"], 10.0, "of the third processor");
+    assert!((sum(&all, "run_ms") - 3.0 * 10.0).abs() < 1e-9, "{all}");
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn a_range_of_time_has_the_parts_inside_it() {
     let path = two_processors("truth-range.etl");
     // The first event of the file is 1 ms before the times.

@@ -240,6 +240,32 @@ fn a_condition_does_not_change_whose_stacks_are_drawn() {
 }
 
 #[test]
+fn a_sample_without_a_process_is_not_one_of_the_idle_process() {
+    const NOBODY: (u32, u32) = (u32::MAX, u32::MAX);
+    let mut trace = KernelTrace::new(1);
+    trace.process(trace.at(1), 0, "Idle");
+    trace.sample(0, trace.at(10_000), NOBODY, 0x10);
+    let path = trace.write("nobody.etl");
+    let file = path.display();
+    let row = &rows(&format!("top {file} --json"))[0];
+    assert_eq!([&row["process"], &row["pid"]], [&Value::Null, &Value::Null]);
+    let profile: Value = serde_json::from_str(&etwctl(&format!("profile {file}")).out).unwrap();
+    let threads = profile["threads"].as_array().unwrap();
+    let thread = threads.iter().find(|thread| thread["samples"]["length"] == 1).unwrap();
+    assert_eq!(thread["processName"], "(unknown process)");
+    let chrome: Value =
+        serde_json::from_str(&etwctl(&format!("decode {file} --chrome --event SampleProfile")).out).unwrap();
+    let events = chrome["traceEvents"].as_array().unwrap();
+    assert!(events.iter().all(|event| event["pid"] == -1), "{chrome}");
+    let out = scratch("nobody.pb");
+    assert_eq!(etwctl(&format!("profile {file} --format pprof --output {}", out.display())).code, 0);
+    let bytes = fs::read(&out).unwrap();
+    assert!(bytes.windows(17).any(|window| window == b"(unknown process)"), "the name of the process");
+    fs::remove_file(out).unwrap();
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn processes_are_listed_and_events_selected_by_their_names() {
     let path = trace("processes.etl");
     let all = rows(&format!("processes {} --json", path.display()));

@@ -101,7 +101,7 @@ impl Line {
         }
         if let Some(device) = device_of_name(&name) {
             return Err(at(&format!(
-                "CatalogFile is '{name}', which is no file on Windows: {device} is the name of a device"
+                "CatalogFile is '{name}', which is not a file on Windows: {device} is the name of a device"
             )));
         }
         let date = driver_date(&inf).ok_or_else(|| at("[Version] has no DriverVer with a date"))?;

@@ -56,7 +56,7 @@ fn mistakes(text: &str) -> Vec<String> {
         let reference: Element = ("EventProviderId", &["Value"], &[], &[]);
         let Some((_, must, may, children)) = ELEMENTS.iter().chain([&reference]).find(|element| element.0 == name)
         else {
-            found.push(format!("{name} is no element"));
+            found.push(format!("{name} is not an element"));
             continue;
         };
         for attribute in must.iter().filter(|attribute| node.attribute(**attribute).is_none()) {

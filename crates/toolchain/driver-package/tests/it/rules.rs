@@ -20,7 +20,7 @@ fn broken(file: &[u8]) -> Vec<&'static str> {
 
 fn only(rule: &str, file: &[u8]) {
     assert_eq!(broken(file), [rule]);
-    assert!(rules::all().any(|known| known.id == rule), "{rule} is no rule");
+    assert!(rules::all().any(|known| known.id == rule), "{rule} is not a rule");
 }
 
 #[test]

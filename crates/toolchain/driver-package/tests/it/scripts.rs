@@ -248,7 +248,7 @@ fn a_restart_can_be_distinguished_from_none() {
     let place = |part: &str| now.find(part).unwrap_or_else(|| panic!("{part} in {now}"));
     assert!(place("::Volatile") < place("CreateSubKey") && place("CreateSubKey") < place("shutdown"), "{now}");
     assert_eq!(first_change(check), None, "{check}");
-    // With a restart ahead, a device that has not started is no failure of the installation.
+    // With a restart ahead, a device that has not started is not a failure of the installation.
     assert!(read("install.ps1").contains("if (-not $Restart) {\n        Assert-Started $package\n"));
 }
 

@@ -92,7 +92,7 @@ fn check(bytes: &[u8], arch: &str, allowed: &[&str]) {
         assert!(!(write && execute), "{:?} is writable and executable", section.name());
         let holds = |address: u64| (section.address()..section.address() + section.size()).contains(&address);
         assert!(!holds(entry) || execute, "the entry point is code");
-        assert!(!holds(import_table) || !execute, "imports are no code");
+        assert!(!holds(import_table) || !execute, "imports are not code");
     }
     let modules = imports(&file);
     assert!(modules.keys().all(|module| allowed.contains(&module.as_str())), "{modules:?}");

@@ -49,7 +49,7 @@ fn a_session_that_tracks_gets_the_providers_before_and_after() {
     session.enable(OTHER, Enable::default());
     session.enable(OTHER, Enable { level: Level::Error, ..Enable::default() });
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded), (1, 1), "what the session says itself is no event");
+    assert_eq!((statistics.written, statistics.recorded), (1, 1), "what the session says itself is not an event");
     let expected = vec![(PROVIDER, "sample.sys".to_owned()), (OTHER, "C:\\Tools\\tool.exe".to_owned())];
     assert_eq!(tracked_providers(&file), (expected, 1), "a driver's file name, a process's whole path, each once");
 }

@@ -10,7 +10,6 @@ use etw_engine::{Callback, Enable, Engine, Routine, Target};
 use etw_types::{ControlCode, EventInfoClass, Keyword, Level, NtStatus};
 
 const ROUNDS: usize = if cfg!(miri) { 5 } else { 300 };
-const PENDING: NtStatus = NtStatus::from_int(0x103);
 
 /// Returns a callback that signals that it is running, and waits for a message before it returns.
 fn halting() -> (Callback, Receiver<()>, Sender<()>) {
@@ -61,7 +60,10 @@ fn unregister_waits_for_a_callback_on_another_thread() {
             // Stays here until the other thread is inside unregister, and a little longer.
             let engine = engine.upgrade().unwrap();
             let waiting = |engine: &Engine| {
-                engine.calls().iter().any(|call| call.routine == Routine::Unregister && call.status == PENDING)
+                engine
+                    .calls()
+                    .iter()
+                    .any(|call| call.routine == Routine::Unregister && call.status == NtStatus::Pending)
             };
             while !waiting(&engine) {
                 thread::yield_now();

@@ -166,6 +166,6 @@ fn a_wrong_handle_wins_over_every_other_mistake() {
         assert_eq!(engine.set_information(42, class, &[]), NtStatus::InvalidHandle);
     }
     let found = engine.findings();
-    assert_eq!(found.len(), 6, "handle 0 is no mistake");
+    assert_eq!(found.len(), 6, "handle 0 is not a mistake");
     assert_eq!(found[0], Finding::UnknownHandle { routine: Routine::SetInformation, handle: 42 });
 }

@@ -222,7 +222,7 @@ fn every_file_of_a_session_defines_its_keys() {
     }
     write_id(&engine, handle, 1);
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded), (4, 4), "definitions are no events");
+    assert_eq!((statistics.written, statistics.recorded), (4, 4), "definitions are not events");
     for number in 1..=4 {
         let events = read_events(&file.numbered(number));
         assert_eq!(events.iter().map(Event::stack).collect::<Vec<_>>(), [Some(vec![0x10, 0x20])], "file {number}");

@@ -80,7 +80,7 @@ fn appending_needs_the_clock_of_the_system_and_a_file_like_the_session() {
     let other_buffers = Properties { buffer_kib: 128, ..append.clone() };
     assert_eq!(refused(&other_buffers), Win32Error::InvalidParameter, "what is there is not overwritten");
     std::fs::write(file.path(), vec![1; 100_000]).unwrap();
-    assert_eq!(refused(&append), Win32Error::InvalidParameter, "nor is what is no trace");
+    assert_eq!(refused(&append), Win32Error::InvalidParameter, "nor is what is not a trace");
     assert_eq!(std::fs::read(file.path()).unwrap(), vec![1; 100_000]);
 }
 

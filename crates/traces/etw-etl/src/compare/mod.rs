@@ -24,18 +24,30 @@ const TIMES: [&str; 2] = ["InitialTime", "HighResResponseTime"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     key: Key,
+    label: Label,
     header: [(&'static str, u64); 4],
     fields: Vec<Value>,
     activity: Option<Guid>,
     related: Option<Guid>,
 }
 
-/// What makes two events of two traces the same event.
+/// What makes two events of two traces the same event. What a schema calls them does not: it may be known for one of the traces
+/// only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
+    class: Option<Guid>,
+    kind: Kind,
+    id: u16,
+    opcode: u8,
+    /// The name of an event that describes itself.
+    name: Option<String>,
+}
+
+/// What an event is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Label {
     provider: String,
     event: String,
-    opcode: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +62,12 @@ impl Entry {
     #[must_use]
     pub fn new(event: &EventRef<'_>, decoded: &Decoded, ignored: &[String]) -> Self {
         let descriptor = &event.header.descriptor;
+        let kind = event.kind();
         let provider =
             decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string())).unwrap_or_default();
-        let name = decoded.event.clone().unwrap_or_else(|| format!("{} {}", event.kind().as_str(), descriptor.id));
+        let name = decoded.event.clone().unwrap_or_else(|| format!("{} {}", kind.as_str(), descriptor.id));
         let mut fields = Vec::new();
-        if event.kind() == Kind::System {
+        if kind == Kind::System {
             names(decoded, ignored, &mut fields);
             let ignored = [ignored, &addresses_and_times(decoded)].concat();
             flatten("", &decoded.fields, &ignored, &mut fields);
@@ -66,7 +79,14 @@ impl Entry {
             fields.push(Value { name: "(undecoded)".into(), types: (InType::Invalid, OutType::Default), text });
         }
         Self {
-            key: Key { provider, event: name, opcode: descriptor.opcode.as_int() },
+            key: Key {
+                class: event.class(),
+                kind,
+                id: descriptor.id,
+                opcode: descriptor.opcode.as_int(),
+                name: decoded.event.clone().filter(|_| kind == Kind::TraceLogging),
+            },
+            label: Label { provider, event: name },
             header: [
                 ("(level)", descriptor.level.as_int().into()),
                 ("(keyword)", descriptor.keyword.bits()),
@@ -83,9 +103,9 @@ impl Entry {
 /// The name of the event as it is shown: `Provider/Event`, with the opcode if it has one.
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Key { provider, event, opcode } = &self.key;
+        let Label { provider, event } = &self.label;
         write!(f, "{provider}/{event}")?;
-        match opcode {
+        match self.key.opcode {
             0 => Ok(()),
             1 => f.write_str(" (start)"),
             2 => f.write_str(" (stop)"),

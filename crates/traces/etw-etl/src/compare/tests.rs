@@ -1,9 +1,9 @@
 use etw_types::tracelogging::EventBuilder;
-use etw_types::{Guid, InType, Level, Opcode, OutType};
+use etw_types::{EventDescriptor, Guid, InType, Level, Opcode, OutType};
 
 use super::{Comparison, Difference, Entry, Part, compare};
 use crate::testing::{TRAITS, descriptor, read, trace_logging};
-use crate::{Event, EventData, ExtendedItem};
+use crate::{Decoded, Event, EventData, ExtendedItem};
 
 fn entry(event: &Event) -> Entry {
     Entry::new(&event.as_ref(), &event.decode(), &[])
@@ -131,4 +131,19 @@ fn fields_that_hold_times_and_processes_are_left_out() {
         })
     };
     assert_eq!(parts(&read(1, 4), &read(2, 8)), []);
+}
+
+#[test]
+fn what_a_schema_calls_an_event_makes_no_difference() {
+    let descriptor = |id| EventDescriptor { id, ..EventDescriptor::default() };
+    let named = |id, provider: &str, name: &str| {
+        let event = read(&EventData { descriptor: descriptor(id), ..EventData::default() });
+        let decoded = Decoded { provider: Some(provider.into()), event: Some(name.into()), ..Decoded::default() };
+        Entry::new(&event.as_ref(), &decoded, &[])
+    };
+    assert!(compare(&[named(1, "A", "Read")], &[named(1, "B", "Fetch")]).is_same());
+    let unnamed = read(&EventData { descriptor: descriptor(1), ..EventData::default() });
+    let unnamed = Entry::new(&unnamed.as_ref(), &Decoded::default(), &[]);
+    assert!(compare(&[named(1, "A", "Read")], &[unnamed]).is_same(), "a schema that is known for one of them");
+    assert!(!compare(&[named(1, "A", "Read")], &[named(2, "A", "Read")]).is_same(), "another event");
 }

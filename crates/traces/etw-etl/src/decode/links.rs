@@ -3,15 +3,21 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use etw_manifest::{EventSchema, Source};
+use etw_manifest::built_in::BuiltIn;
+use etw_manifest::{EventKey, EventSchema, Schema};
 use etw_types::tracelogging::Value;
-use etw_types::{InType, OutType};
+use etw_types::{Guid, InType, OutType};
 
 use super::decoded::Decoded;
 use super::names::{NameSource, Names};
 use super::tree::Node;
 use super::value::{Scalar, show};
 use crate::event::EventRef;
+
+/// The class of registry events, and the types of those whose name is a path below a key.
+const REGISTRY: Guid = Guid::from_u128(0xae53_722e_c863_11d2_8659_00c0_4fa3_21a1);
+const CREATE: u8 = 10;
+const OPEN: u8 = 11;
 
 /// The fields of an event that refer to a file or to a registry key, by index. Only kernel events have addresses of file objects
 /// and keys; any event may have a path.
@@ -26,13 +32,17 @@ pub(super) struct Links {
 }
 
 impl Links {
-    pub(super) fn new(schema: &EventSchema) -> Self {
-        let place = |name: &str| schema.fields.iter().take(schema.top_level).position(|field| &*field.name == name);
+    pub(super) fn new(schema: &EventSchema, key: &EventKey) -> Self {
+        let known = BuiltIn.event(key).filter(|_| key.is_classic);
+        // What the fields mean does not depend on what another source calls them.
+        let named = known.as_deref().filter(|known| has_same_layout(known, schema)).unwrap_or(schema);
+        let place = |name: &str| named.fields.iter().take(named.top_level).position(|field| &*field.name == name);
         let path = ["FileName", "OpenPath", "FilePath", "ImageName"].into_iter().find_map(place);
-        if schema.source != Source::BuiltIn {
+        // Whatever source the schema has, only the kernel's classes have addresses.
+        if known.is_none() {
             return Self { path, ..Self::default() };
         }
-        let is_path = matches!(&*schema.name, "Create" | "Open");
+        let is_path = key.provider == REGISTRY && matches!(key.opcode, CREATE | OPEN);
         Self {
             files: [place("FileKey"), place("FileObject")],
             path,
@@ -106,6 +116,14 @@ impl Links {
         });
         (file, key)
     }
+}
+
+/// Returns whether two schemas have the same fields, apart from their names.
+fn has_same_layout(one: &EventSchema, other: &EventSchema) -> bool {
+    let layout = |schema: &EventSchema| -> Vec<_> {
+        schema.fields.iter().map(|field| (field.encoding, field.count, field.length)).collect()
+    };
+    one.top_level == other.top_level && layout(one) == layout(other)
 }
 
 /// The value of a field that refers to a file or to a key.

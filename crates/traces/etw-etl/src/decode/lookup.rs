@@ -36,8 +36,8 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
-    fn new(schema: Arc<EventSchema>, pointer: PointerSize) -> Self {
-        Self { plan: Plan::new(&schema, pointer), links: Links::new(&schema), schema }
+    fn new(schema: Arc<EventSchema>, key: &EventKey) -> Self {
+        Self { plan: Plan::new(&schema, key.pointer), links: Links::new(&schema, key), schema }
     }
 
     /// Whether the schema accounts for all bytes of a payload.
@@ -88,7 +88,7 @@ impl Lookup {
     pub(super) fn find_for(&mut self, event: &EventRef<'_>) -> Option<(PointerSize, Option<&Resolved>)> {
         let header = &event.header;
         let pointer = pointer_size(event);
-        if !matches!(header.layout, Layout::System | Layout::Compact | Layout::PerfInfo) {
+        if !header.layout.is_kernel() {
             return Some((pointer, choose(self.find(&key(event)?)?, pointer, event.payload())));
         }
         let [kind, group] = header.descriptor.id.to_le_bytes();
@@ -113,7 +113,7 @@ impl Lookup {
                 .entry(*key)
                 .or_insert_with(|| {
                     let candidates = layers.candidates(key).into_iter();
-                    candidates.map(|schema| Resolved::new(schema, key.pointer)).collect()
+                    candidates.map(|schema| Resolved::new(schema, key)).collect()
                 })
                 .clone();
             *slot = Some((*key, found));

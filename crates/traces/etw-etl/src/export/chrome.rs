@@ -31,18 +31,32 @@ struct Span {
     arguments: String,
 }
 
+/// What stands for a process that the trace does not tell. 0 is the process of the idle threads.
+const UNKNOWN_PROCESS: i64 = -1;
+
 #[derive(Debug)]
 pub(super) struct Chrome {
     first: Option<i64>,
     any: bool,
-    open: Pairs<Span>,
+    /// Starts that wait for their stop; `None` for those that are not written.
+    open: Pairs<Option<Span>>,
+    /// How many of the spans in `open` will be written.
+    awaited: usize,
+    has_unknown_process: bool,
     /// The last name that was written for each process, or for a thread of it.
     names: HashMap<(u32, Option<u32>), Arc<str>>,
 }
 
 impl Default for Chrome {
     fn default() -> Self {
-        Self { first: None, any: false, open: Pairs::new(MAX_OPEN), names: HashMap::new() }
+        Self {
+            first: None,
+            any: false,
+            open: Pairs::new(MAX_OPEN),
+            awaited: 0,
+            has_unknown_process: false,
+            names: HashMap::new(),
+        }
     }
 }
 
@@ -58,14 +72,15 @@ impl Chrome {
             Some(Role::Start) => {
                 let cost = SPAN_COST + head.len() + arguments.len();
                 let span = Span { start: time, head, arguments };
-                if let Some(span) = self.open.start(event, decoded, span, cost) {
-                    self.open_end(out, &span);
+                self.awaited += 1;
+                if let Some(span) = self.open.start(event, decoded, Some(span), cost) {
+                    self.close_open(out, span);
                 }
             }
             Some(Role::Stop) => {
                 let stopped = self.open.stop(event, decoded);
-                stopped.open.iter().for_each(|span| self.open_end(out, span));
-                match stopped.start {
+                stopped.open.into_iter().for_each(|span| self.close_open(out, span));
+                match stopped.start.flatten() {
                     Some(span) => self.complete(out, &span, time, &arguments),
                     None => self.instant(out, time, &head, &arguments),
                 }
@@ -74,10 +89,41 @@ impl Chrome {
         }
     }
 
+    /// Sees an event that is not written. A span that is written may end with it.
+    pub(super) fn unselected(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+        match Role::from_event(event) {
+            Some(Role::Start) if !self.open.repeats(event) => {
+                // If there is no room for it, its stop is that of no span.
+                let _ = self.open.start(event, decoded, None, SPAN_COST);
+            }
+            Some(Role::Stop) => {
+                let stopped = self.open.stop(event, decoded);
+                stopped.open.into_iter().for_each(|span| self.close_open(out, span));
+                if let Some(span) = stopped.start.flatten() {
+                    let first = self.first.unwrap_or(event.header.time.0);
+                    let time = event.header.time.0.saturating_sub(first);
+                    self.complete(out, &span, time, &arguments(event, decoded));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns whether a span that will be written waits for its stop.
+    pub(super) const fn awaits_stops(&self) -> bool {
+        self.awaited > 0
+    }
+
     /// Writes the names of the event's process and thread when they first occur. If an id is used again, the viewers show the last
     /// name.
     fn name(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
-        let (Some(process), names) = (event.header.process_id, &decoded.names) else { return };
+        let names = &decoded.names;
+        let Some(process) = event.header.process_id else {
+            if !std::mem::replace(&mut self.has_unknown_process, true) {
+                self.metadata(out, "process_name", "name", (UNKNOWN_PROCESS, None), "(unknown process)");
+            }
+            return;
+        };
         let thread = event.header.thread_id.zip(names.thread.as_ref());
         let found =
             [names.process.as_ref().map(|process| (None, &process.name)), thread.map(|(id, name)| (Some(id), name))];
@@ -88,14 +134,14 @@ impl Chrome {
             self.names.insert((process, thread), Arc::clone(name));
             let command_line = names.process.as_ref().and_then(|process| process.command_line.as_deref());
             let what = if thread.is_some() { "thread_name" } else { "process_name" };
-            self.metadata(out, what, "name", (process, thread), name);
+            self.metadata(out, what, "name", (process.into(), thread), name);
             if let (None, Some(command_line)) = (thread, command_line) {
-                self.metadata(out, "process_labels", "labels", (process, thread), command_line);
+                self.metadata(out, "process_labels", "labels", (process.into(), thread), command_line);
             }
         }
     }
 
-    fn metadata(&mut self, out: &mut String, what: &str, key: &str, (process, thread): (u32, Option<u32>), text: &str) {
+    fn metadata(&mut self, out: &mut String, what: &str, key: &str, (process, thread): (i64, Option<u32>), text: &str) {
         self.begin(out);
         push(out, format_args!("{{\"name\":\"{what}\",\"ph\":\"M\",\"pid\":{process}"));
         if let Some(thread) = thread {
@@ -108,23 +154,26 @@ impl Chrome {
 
     /// Writes the spans that are still open, and ends the document.
     pub(super) fn finish(&mut self, out: &mut String) {
-        let mut open = self.open.finish();
+        let mut open: Vec<Span> = self.open.finish().into_iter().flatten().collect();
         open.sort_by_key(|span| span.start);
         for span in open {
-            self.open_end(out, &span);
+            self.close_open(out, Some(span));
         }
         out.push_str("\n]}\n");
     }
 
     fn complete(&mut self, out: &mut String, span: &Span, end: i64, stop: &str) {
+        self.awaited -= 1;
         self.begin(out);
         let length = microseconds(end.saturating_sub(span.start).max(0));
         push(out, format_args!("{},\"ph\":\"X\",\"ts\":{},\"dur\":{length}", span.head, microseconds(span.start)));
         push(out, format_args!(",\"args\":{{\"start\":{},\"stop\":{stop}}}}}", span.arguments));
     }
 
-    /// Writes a start without a stop.
-    fn open_end(&mut self, out: &mut String, span: &Span) {
+    /// Writes a start without a stop, if it is to be written.
+    fn close_open(&mut self, out: &mut String, span: Option<Span>) {
+        let Some(span) = span else { return };
+        self.awaited -= 1;
         let arguments = format!("{{\"start\":{},\"open\":true}}", span.arguments);
         self.instant(out, span.start, &span.head, &arguments);
     }
@@ -183,7 +232,8 @@ fn head(event: &EventRef<'_>, decoded: &Decoded) -> String {
         (None, None) => push(&mut out, format_args!("\"{}\"", event.kind().as_str())),
     }
     let thread = header.thread_id.unwrap_or(header.cpu.into());
-    push(&mut out, format_args!(",\"pid\":{},\"tid\":{thread}", header.process_id.unwrap_or(0)));
+    let process = header.process_id.map_or(UNKNOWN_PROCESS, i64::from);
+    push(&mut out, format_args!(",\"pid\":{process},\"tid\":{thread}"));
     out
 }
 

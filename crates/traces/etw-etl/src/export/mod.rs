@@ -136,8 +136,8 @@ impl FromStr for Format {
 ///
 /// // A page also says what the trace lost.
 /// let mut page = Exporter::new(Vec::new(), "html".parse()?)?;
-/// let first = About { title: "a.etl".into(), events_lost: 1, ..About::default() };
-/// page.about(first.and(&About { buffers_lost: 2, ..About::default() }));
+/// let first = About { title: "a.etl".into(), events_lost: Some(1), ..About::default() };
+/// page.about(first.and(&About { buffers_lost: Some(2), ..About::default() }));
 /// page.event(&event)?;
 /// assert_eq!(page.left_out(), 0);
 /// assert!(String::from_utf8(page.finish()?)?.contains("a.etl"));
@@ -264,6 +264,38 @@ impl<W: Write> Exporter<W> {
             Format::Html => self.html.event(&mut self.line, event, decoded),
         }
         self.out.write_all(self.line.as_bytes())
+    }
+
+    /// Sees an event that is not selected. It is not written, but a span of [`Format::Chrome`] or [`Format::Html`] that began with a
+    /// selected event ends with its stop, whether that is selected or not. Only events with a [`Role`](crate::pair::Role) matter.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the output.
+    pub fn unselected(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        self.line.clear();
+        match self.format {
+            Format::Chrome => self.chrome.unselected(&mut self.line, event, decoded),
+            Format::Html => self.html.unselected(event, decoded),
+            Format::Text | Format::Table | Format::JsonLines | Format::Csv | Format::CsvFields => {}
+        }
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    /// Returns whether the format shows spans, so that [`unselected`](Self::unselected) has to see all starts and stops.
+    #[must_use]
+    pub const fn has_spans(&self) -> bool {
+        matches!(self.format, Format::Chrome | Format::Html)
+    }
+
+    /// Returns whether a span that began with a selected event waits for its stop.
+    #[must_use]
+    pub const fn awaits_stops(&self) -> bool {
+        match self.format {
+            Format::Chrome => self.chrome.awaits_stops(),
+            Format::Html => self.html.awaits_stops(),
+            Format::Text | Format::Table | Format::JsonLines | Format::Csv | Format::CsvFields => false,
+        }
     }
 
     /// Returns the number of events that were left out because of the limit of [`Format::Html`].

@@ -82,13 +82,27 @@ impl<W: Write> Pcapng<W> {
     ///
     /// Returns the error of the output.
     pub fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        self.read(event, decoded, true)
+    }
+
+    /// Sees an event whose packet is not written unless it ends with a later event. A packet in several fragments is written if its
+    /// last fragment is selected, because the packet has the time of that one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the output.
+    pub fn unselected(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        self.read(event, decoded, false)
+    }
+
+    fn read(&mut self, event: &EventRef<'_>, decoded: &Decoded, is_selected: bool) -> io::Result<()> {
         let mut own = Vec::new();
         let Some(packet) = packet(event, decoded, &mut own) else { return Ok(()) };
         let key = (event.header.thread_id, event.header.cpu);
         if packet.begins {
             self.left_out += u64::from(self.open.remove(&key).is_some());
             if packet.ends {
-                return self.packet(event, &packet, packet.bytes);
+                return if is_selected { self.packet(event, &packet, packet.bytes) } else { Ok(()) };
             }
             if self.open.len() < MAX_OPEN {
                 self.open.insert(key, Vec::new());
@@ -96,16 +110,23 @@ impl<W: Write> Pcapng<W> {
         }
         let Some(bytes) = self.open.get_mut(&key).filter(|bytes| bytes.len() + packet.bytes.len() <= MAX_PACKET) else {
             self.open.remove(&key);
-            self.left_out += u64::from(packet.ends);
+            self.left_out += u64::from(packet.ends && is_selected);
             return Ok(());
         };
         bytes.extend_from_slice(packet.bytes);
         if packet.ends
             && let Some(bytes) = self.open.remove(&key)
+            && is_selected
         {
             return self.packet(event, &Packet { length: bytes.len(), ..packet }, &bytes);
         }
         Ok(())
+    }
+
+    /// Returns whether an event can be a part of a packet. The others need not be decoded for [`unselected`](Self::unselected).
+    #[must_use]
+    pub fn has_packet(event: &EventRef<'_>) -> bool {
+        matches!(event.header.provider, Some(NDISCAP | PKTMON))
     }
 
     fn packet(&mut self, event: &EventRef<'_>, packet: &Packet<'_>, bytes: &[u8]) -> io::Result<()> {

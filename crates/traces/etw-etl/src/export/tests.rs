@@ -271,9 +271,11 @@ fn formats_have_names() {
 fn what_several_traces_lost_is_added() {
     let report = Report { events_lost: 1, buffers_lost: 2, lost_bytes: 3, ..Report::default() };
     let one = About { title: "one".into(), ..About::from(&report) };
-    assert_eq!((one.events_lost, one.buffers_lost, one.unreadable_bytes), (1, 2, 3));
-    let other = About { title: "other".into(), events_lost: 10, buffers_lost: 20, unreadable_bytes: 30 };
-    let both = About { title: "one".into(), events_lost: 11, buffers_lost: 22, unreadable_bytes: 33 };
+    assert_eq!(one.events_lost, Some(1));
+    assert_eq!(one.buffers_lost, Some(2));
+    assert_eq!(one.unreadable_bytes, 3);
+    let other = About { title: "other".into(), events_lost: Some(10), buffers_lost: Some(20), unreadable_bytes: 30 };
+    let both = About { title: "one".into(), events_lost: Some(11), buffers_lost: Some(22), unreadable_bytes: 33 };
     assert_eq!(one.and(&other), both);
 }
 
@@ -481,7 +483,10 @@ fn chrome_shows_records_without_a_name_or_a_thread() {
         read(&EventData { provider: Guid::from_u128(1), thread_id: 8, timestamp: 5, ..EventData::default() }),
     ];
     let document: Value = serde_json::from_str(&export(Format::Chrome, &events)).unwrap();
-    let [message, manifest] = [0, 1].map(|index| &document["traceEvents"][index]);
+    let [unknown, message, manifest] = [0, 1, 2].map(|index| &document["traceEvents"][index]);
+    assert_eq!(unknown["args"]["name"], "(unknown process)");
+    assert_eq!(message["pid"], -1, "0 is the process of the idle threads");
+    assert_eq!(unknown["pid"], message["pid"]);
     assert_eq!((&message["name"], &message["cat"], &message["tid"]), (&json!("wpp 5"), &json!("wpp"), &json!(3)));
     assert_eq!(manifest["cat"], "00000000-0000-0000-0000-000000000001");
     assert_eq!((&manifest["name"], &manifest["tid"]), (&json!("manifest 0"), &json!(8)));

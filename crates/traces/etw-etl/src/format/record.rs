@@ -49,6 +49,13 @@ impl Layout {
         }
     }
 
+    /// Returns whether the record has a hook id: events of the kernel and of the session itself.
+    #[must_use]
+    #[inline]
+    pub const fn is_kernel(self) -> bool {
+        matches!(self, Self::System | Self::Compact | Self::PerfInfo)
+    }
+
     #[inline]
     const fn from_type(header_type: u8) -> Self {
         match header_type {

@@ -1,9 +1,9 @@
 //! Tests of images.
 
-use etw_types::{EventDescriptor, Guid, InType, Opcode, OutType};
+use etw_types::{EventDescriptor, Guid, Opcode};
 
 use super::{FrameNames as _, Images};
-use crate::decode::{Decoded, Decoder, Field, Node, Scalar};
+use crate::decode::Decoder;
 use crate::format::event::FLAG_CLASSIC_HEADER;
 use crate::testing::read;
 use crate::{Event, EventData};
@@ -11,51 +11,60 @@ use crate::{Event, EventData};
 const IMAGE: &str = "2cb15d1d-5fc1-11d2-abe1-00a0c911f518";
 const IMAGE_ID: &str = "b3e675d7-2554-4f18-830b-2762732560de";
 
-fn field(name: &str, scalar: Scalar) -> Field {
-    let (in_type, out_type) = (InType::U64, OutType::Default);
-    Field { name: name.into(), tag: 0, in_type, out_type, node: Node::Value(scalar) }
+fn wide(text: &str) -> Vec<u8> {
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
-fn image(event: &str, base: u64, size: i128, process: i128, path: &str) -> Decoded {
-    Decoded {
-        provider: Some("Image".into()),
-        event: Some(event.into()),
-        fields: vec![
-            field("ImageBase", Scalar::Word(format!("{base:#x}"))),
-            field("ImageSize", Scalar::Integer(size)),
-            field("ProcessId", Scalar::Integer(process)),
-            field("FileName", Scalar::Text(path.into())),
-        ],
-        ..Decoded::default()
-    }
+/// Returns an image event: base, size, process, 36 other bytes, path.
+fn image(opcode: u8, base: u64, size: u64, process: u32, path: &str) -> Event {
+    let numbers = [&base.to_le_bytes()[..], &size.to_le_bytes(), &process.to_le_bytes(), &[0; 36]].concat();
+    classic(IMAGE, opcode, 3, &[numbers, wide(path)].concat())
+}
+
+/// Returns an event that names the PDB of an image.
+fn pdb(base: u64, process: u32, id: Guid, name: &str) -> Event {
+    let numbers = [&base.to_le_bytes()[..], &process.to_le_bytes(), &id.to_bytes_le(), &1_u32.to_le_bytes()].concat();
+    classic(IMAGE_ID, 36, 2, &[&numbers[..], name.as_bytes(), &[0]].concat())
 }
 
 #[test]
 fn addresses_are_found_in_their_process_and_drivers_in_all() {
-    let mut images = Images::default();
-    images.add(&image("Load", 0x40_0000, 0x1000, 7, "\\Device\\Disk\\a.exe"));
-    images.add(&image("DCStart", 0xFFFF_F800_0000_0000, 0x1000, 0, "\\SystemRoot\\ntoskrnl.exe"));
+    let (mut images, mut decoder) = (Images::default(), Decoder::default());
+    assert!(images.is_empty());
+    let mut add = |images: &mut Images, event: &Event| images.add(&mut decoder, &event.as_ref());
+    add(&mut images, &image(LOAD, 0x40_0000, 0x1000, 7, "\\Device\\Disk\\a.exe"));
+    add(&mut images, &image(DC_START, 0xFFFF_F800_0000_0000, 0x1000, 0, "\\SystemRoot\\ntoskrnl.exe"));
     assert_eq!(images.name(7, 0x40_0010).as_deref(), Some("a.exe+0x10"));
     assert_eq!(images.name(8, 0x40_0010), None);
     assert_eq!(images.name(7, 0x40_1000), None);
     assert_eq!(images.name(8, 0xFFFF_F800_0000_0FFF).as_deref(), Some("ntoskrnl.exe+0xfff"));
-    let mut pdb = image("DbgId_RSDS", 0x40_0000, 0, 7, "");
-    pdb.provider = Some("ImageId".into());
-    let (id, name) = ("0011aabb-2233-4455-6677-8899aabbccdd", "c:\\build\\a.pdb");
-    pdb.fields.push(field("GuidSig", Scalar::Word(id.into())));
-    pdb.fields.push(field("PdbFileName", Scalar::Text(name.into())));
-    images.add(&pdb);
-    assert_eq!(images.find(7, 0x40_0010).unwrap().pdb, Some((Guid::parse(id).unwrap(), "a.pdb")));
-    images.add(&image("Unload", 0x40_0000, 0x1000, 7, "b.dll"));
+    let id = Guid::from_u128(0x0011_aabb_2233_4455_6677_8899_aabb_ccdd);
+    add(&mut images, &pdb(0x40_0000, 7, id, "c:\\build\\a.pdb"));
+    assert_eq!(images.find(7, 0x40_0010).unwrap().pdb, Some((id, "a.pdb")));
+    add(&mut images, &image(UNLOAD, 0x40_0000, 0x1000, 7, "b.dll"));
     assert_eq!(images.name(7, 0x40_0000).as_deref(), Some("a.exe+0x0"));
     assert_eq!(images.names(7, 0x40_0001), ["a.exe+0x1"]);
     assert_eq!(images.names(7, 0x50_0000), [""; 0]);
-    images.add(&image("DCEnd", 0x40_0000, 0x1000, 7, "c.dll"));
-    images.add(&image("Other", 0x40_0000, 0x1000, 7, "d.dll"));
+    add(&mut images, &image(DC_END, 0x40_0000, 0x1000, 7, "c.dll"));
+    add(&mut images, &image(33, 0x40_0000, 0x1000, 7, "d.dll"));
     assert_eq!(images.name(7, 0x40_0000).as_deref(), Some("c.dll+0x0"), "a later image at the same address");
-    images.add(&image("Unload", 0x60_0000, 0x1000, 7, "e.dll"));
+    add(&mut images, &image(UNLOAD, 0x60_0000, 0x1000, 7, "e.dll"));
     assert_eq!(images.name(7, 0x60_0FFF).as_deref(), Some("e.dll+0xfff"), "loaded before the trace began");
     assert_eq!(images.name(7, 0x3F_FFFF), None, "below the first image");
+}
+
+#[test]
+fn a_description_names_an_image_that_no_image_event_reports() {
+    let (mut images, mut decoder) = (Images::default(), Decoder::default());
+    let numbers = [&0x41_0000_u64.to_le_bytes()[..], &0x1000_u64.to_le_bytes(), &7_u32.to_le_bytes(), &[0; 4]].concat();
+    let described = classic(IMAGE_ID, 0, 2, &[numbers, wide("b.exe")].concat());
+    for event in [image(LOAD, 0x40_0000, 0x1000, 7, "a.exe"), described] {
+        images.add(&mut decoder, &event.as_ref());
+    }
+    let place = images.find(7, 0x41_0020).unwrap();
+    assert_eq!(place.to_string(), "b.exe+0x20");
+    assert_eq!(place.pdb, None);
+    assert_eq!(images.find(8, 0x41_0020), None);
 }
 
 /// Returns a classic event of a class whose events describe images.
@@ -70,39 +79,6 @@ fn classic_at(timestamp: u64, class: &str, opcode: u8, version: u8, payload: &[u
     read(&EventData { provider, descriptor, timestamp, flags: FLAG_CLASSIC_HEADER, payload, ..EventData::default() })
 }
 
-#[test]
-fn events_add_images_as_their_decoded_form_does() {
-    let word = |number: u64| number.to_le_bytes();
-    let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-    let base = 0x40_0000_u64;
-    // Base, size, process id, checksum, time, signature, default base, four reserved words, name.
-    let load = |name: &str| [&word(base)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 36], &text(name)].concat();
-    let id =
-        |name: &str| [&word(base + 0x1_0000)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 4], &text(name)].concat();
-    let guid = Guid::from_u128(0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF00);
-    let pdb =
-        [&word(base)[..], &7_u32.to_le_bytes(), &guid.to_bytes_le(), &1_u32.to_le_bytes(), b"c:\\a.pdb\0"].concat();
-    let events = [
-        classic(IMAGE, 10, 3, &load("\\Device\\a.exe")),
-        classic(IMAGE_ID, 0, 2, &id("b.exe")),
-        classic(IMAGE_ID, 36, 2, &pdb),
-    ];
-    let (mut by_event, mut by_decoded, mut decoder) = (Images::default(), Images::default(), Decoder::default());
-    assert!(by_event.is_empty());
-    for event in &events {
-        by_event.add_event(&mut decoder, &event.as_ref());
-        by_decoded.add(&decoder.decode(&event.as_ref()));
-    }
-    for images in [by_event, by_decoded] {
-        assert!(!images.is_empty());
-        let place = images.find(7, base + 0x10).unwrap();
-        assert_eq!((place.image, place.offset, place.pdb), ("a.exe", 0x10, Some((guid, "a.pdb"))));
-        let other = images.find(7, base + 0x1_0020).unwrap();
-        assert_eq!((other.image, other.offset, other.pdb), ("b.exe", 0x20, None));
-        assert_eq!(images.find(8, base + 0x10), None);
-    }
-}
-
 const LOAD: u8 = 10;
 const UNLOAD: u8 = 2;
 const DC_START: u8 = 3;
@@ -115,7 +91,7 @@ fn lives(events: &[(u64, u8, u64, &str)]) -> Images {
         let name = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let start = [base.to_le_bytes(), 0x1000_u64.to_le_bytes()].concat();
         let payload = [&start[..], &7_u32.to_le_bytes(), &[0; 36], &name].concat();
-        images.add_event(&mut decoder, &classic_at(*stamp, IMAGE, *opcode, 3, &payload).as_ref());
+        images.add(&mut decoder, &classic_at(*stamp, IMAGE, *opcode, 3, &payload).as_ref());
     }
     images.sort();
     images
@@ -172,7 +148,7 @@ fn the_pdb_is_that_of_the_image_of_that_time() {
         let start = [&0x1_0000_u64.to_le_bytes()[..], &7_u32.to_le_bytes()].concat();
         let payload = [&start[..], &Guid::from_u128(id).to_bytes_le(), &1_u32.to_le_bytes(), name].concat();
         let event = classic_at(stamp, IMAGE_ID, 36, 2, &payload);
-        images.add_event(&mut Decoder::default(), &event.as_ref());
+        images.add(&mut Decoder::default(), &event.as_ref());
     }
     assert_eq!(images.count, 3 + 2);
     let pdb = |stamp| images.find_at(7, stamp, 0x1_0000).unwrap().pdb;

@@ -12,10 +12,11 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use etw_types::tracelogging::Value;
-use etw_types::{InType, OutType};
+use etw_types::{Guid, InType, OutType};
 
 use crate::decode::{Decoder, NameSource, Process, Scalar, show};
 use crate::event::EventRef;
+use crate::format::record::Layout;
 use lives::{Change, Lives};
 use processes::Processes;
 
@@ -25,6 +26,13 @@ const MAX_EVENTS: usize = 0x10_0000;
 const MAX_BYTES: usize = 128 * 1024 * 1024;
 /// Maximum number of drives.
 const MAX_DRIVES: usize = 256;
+
+/// The kernel's manifest provider of processes.
+pub(crate) const KERNEL_PROCESS: Guid = Guid::from_u128(0x22fb_2cd6_0e7b_422b_a0c7_2fad_1fd0_e716);
+/// The class of events that map devices to drives.
+pub(crate) const SYS_CONFIG: Guid = Guid::from_u128(0x9b79_ee91_b5fd_41c0_a243_4248_e266_e9d0);
+/// The type of its event that maps one.
+const VOLUME_MAPPING: u8 = 35;
 
 /// The names in a trace. A [`Reader`](crate::Reader) has found them: `reader.names()`.
 ///
@@ -70,8 +78,9 @@ impl TraceNames {
         if self.events >= MAX_EVENTS || self.bytes >= MAX_BYTES {
             return;
         }
+        let Some((subject, change)) = subject(event) else { return };
         let mut values = Values::default();
-        let named = decoder.visit(event, &mut |field, value| match &*field.name {
+        decoder.visit(event, &mut |field, value| match &*field.name {
             "ProcessId" | "ProcessID" => values.process = number(value),
             "ParentId" | "ParentProcessID" => values.parent = number(value),
             "SessionId" | "SessionID" => values.session = number(value),
@@ -84,22 +93,15 @@ impl TraceNames {
             "CommandLine" | "DosPath" => values.detail = Some(text(value)),
             _ => {}
         });
-        let Some((schema, _)) = named else { return };
-        let (class, name) = (Arc::clone(&schema.provider), Arc::clone(&schema.name));
-        self.insert(&class, &name, event.header.stamp, values);
+        self.insert(subject, change, event.header.stamp, values);
     }
 
-    fn insert(&mut self, class: &str, event: &str, stamp: u64, values: Values) {
+    fn insert(&mut self, subject: Subject, change: Change, stamp: u64, values: Values) {
         let Some(name) = values.name.filter(|name| !name.is_empty()) else { return };
         let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
-        let change = match event {
-            "Start" | "ProcessStart/Start" | "FileCreate" | "Create" | "KCBCreate" | "SetName" => Change::Begins,
-            "End" | "ProcessStop/Stop" | "FileDelete" => Change::Ends,
-            _ => Change::Present,
-        };
         self.events += 1;
-        match (class, event) {
-            ("Process" | "Microsoft-Windows-Kernel-Process", _) => {
+        match subject {
+            Subject::Process => {
                 let Some(id) = small(values.process) else { return };
                 // The manifest provider has a path.
                 let name = name.rsplit('\\').next().unwrap_or_default().to_owned();
@@ -109,35 +111,34 @@ impl TraceNames {
                     Process { id, name: self.shared(&name), parent, session, command_line, ..Process::default() };
                 self.processes.add(stamp, change, process);
             }
-            ("Thread", _) => {
+            Subject::Thread => {
                 let Some(id) = small(values.thread) else { return };
                 let name = self.shared(&name);
                 self.threads.add(id, stamp, change, name);
             }
-            ("FileIo", _) => {
+            Subject::File => {
                 let Some(object) = values.object else { return };
                 let name = self.shared(&name);
                 self.files.add(object, stamp, change, name);
             }
-            ("Registry", "KCBCreate" | "KCBRundownBegin" | "KCBRundownEnd") => {
+            Subject::Key => {
                 let Some(handle) = values.object else { return };
                 let name = self.shared(&name);
                 self.keys.add(handle, stamp, change, name);
             }
-            ("SystemConfig", "Services") => {
+            Subject::Service => {
                 // A service that does not run has the process 0.
                 let Some(process) = small(values.process).filter(|id| *id != 0) else { return };
                 let name = self.shared(&name);
                 self.services.entry(process).or_default().insert(name);
             }
-            ("SystemConfig", "CPU") => self.computer = Some(name.into()),
-            ("SysConfig", "VolumeMapping") => {
+            Subject::Computer => self.computer = Some(name.into()),
+            Subject::Drive => {
                 let drive = values.detail.filter(|drive| !drive.is_empty() && self.drives.len() < MAX_DRIVES);
                 if let Some(drive) = drive {
                     self.drives.push((name.into(), drive.into()));
                 }
             }
-            _ => {}
         }
     }
 
@@ -243,6 +244,59 @@ fn with_drive(drives: &[(Box<str>, Box<str>)], path: &str) -> Option<String> {
         let (start, rest) = path.split_at_checked(device.len())?;
         start.eq_ignore_ascii_case(device).then(|| format!("{drive}{rest}"))
     })
+}
+
+/// What an event names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Process,
+    Thread,
+    File,
+    Key,
+    Service,
+    Computer,
+    Drive,
+}
+
+/// Returns what an event names, and whether that begins or ends with the event. The hook id of a kernel event, or the provider and the
+/// id of another one, decide: the name of an event is what a schema calls it.
+fn subject(event: &EventRef<'_>) -> Option<(Subject, Change)> {
+    let header = &event.header;
+    let id = header.descriptor.id;
+    if !header.layout.is_kernel() {
+        return match header.provider? {
+            KERNEL_PROCESS if header.layout == Layout::Event => match id {
+                1 => Some((Subject::Process, Change::Begins)),
+                2 => Some((Subject::Process, Change::Ends)),
+                15 => Some((Subject::Process, Change::Present)),
+                _ => None,
+            },
+            SYS_CONFIG if header.descriptor.opcode.as_int() == VOLUME_MAPPING => {
+                Some((Subject::Drive, Change::Present))
+            }
+            _ => None,
+        };
+    }
+    match id {
+        // Start, end, the two rundown events, and the end of the object.
+        0x0301 => Some((Subject::Process, Change::Begins)),
+        0x0302 => Some((Subject::Process, Change::Ends)),
+        0x0303 | 0x0304 | 0x0327 => Some((Subject::Process, Change::Present)),
+        // Start, end, the two rundown events, and a new name.
+        0x0501 | 0x0548 => Some((Subject::Thread, Change::Begins)),
+        0x0502 => Some((Subject::Thread, Change::Ends)),
+        0x0503 | 0x0504 => Some((Subject::Thread, Change::Present)),
+        // Name, creation, deletion, rundown, and the creation of a file object.
+        0x0420 | 0x0440 => Some((Subject::File, Change::Begins)),
+        0x0423 => Some((Subject::File, Change::Ends)),
+        0x0400 | 0x0424 => Some((Subject::File, Change::Present)),
+        // Creation of a key control block, and the two rundown events.
+        0x0916 => Some((Subject::Key, Change::Begins)),
+        0x0918 | 0x0919 => Some((Subject::Key, Change::Present)),
+        0x0B0A => Some((Subject::Computer, Change::Present)),
+        0x0B0F => Some((Subject::Service, Change::Present)),
+        _ => None,
+    }
 }
 
 /// The values of an event that [`TraceNames`] uses.

@@ -4,7 +4,6 @@
 use std::io::{Read, Seek};
 
 use etw_manifest::tdh::TraceSchemas;
-use etw_types::Guid;
 
 use super::entry::{Entry, Targets};
 use super::inventory::Inventory;
@@ -20,9 +19,9 @@ use crate::format::bytes::{guid_at, u16_at};
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
 use crate::format::record::Layout;
 use crate::format::stack::definition;
-use crate::images::Images;
+use crate::images::{IMAGE_ID, Images};
 use crate::methods::Methods;
-use crate::names::TraceNames;
+use crate::names::{KERNEL_PROCESS, SYS_CONFIG, TraceNames};
 use crate::time::{Clock, ClockKind, FileTime};
 
 /// What events of a file say about other events.
@@ -103,7 +102,7 @@ impl Collected {
 
     /// Adds an image event.
     fn add_image(&mut self, slot: Slot, buffer: &Buffer) {
-        self.images.add_event(&mut self.decoder, &event(slot, buffer));
+        self.images.add(&mut self.decoder, &event(slot, buffer));
     }
 
     /// Adds an event that names something.
@@ -120,15 +119,6 @@ fn event(slot: Slot, buffer: &Buffer) -> EventRef<'_> {
 
 /// The group of hook ids that have stacks and definitions of stack keys.
 const GROUP_STACK: u8 = 0x18;
-
-/// The class of events that describe images and their PDBs.
-const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de);
-
-/// The class of events that map devices to drives.
-const SYS_CONFIG: Guid = Guid::from_u128(0x9b79_ee91_b5fd_41c0_a243_4248_e266_e9d0);
-
-/// The kernel's manifest provider of processes.
-const KERNEL_PROCESS: Guid = Guid::from_u128(0x22fb_2cd6_0e7b_422b_a0c7_2fad_1fd0_e716);
 
 /// Size of a buffer header in bytes.
 const HEADER: u64 = 0x48;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::event::Header;
 use crate::format::bytes::u32_at;
-use crate::format::record::Layout;
 
 /// Maximum number of events about threads that are remembered.
 const MAX_POINTS: usize = 0x10_0000;
@@ -177,7 +176,7 @@ impl Header {
     /// Sets the process and the thread of a kernel event that has none.
     #[inline]
     pub(crate) fn find_owner(&mut self, payload: &[u8], threads: &mut RecentThreads) {
-        let is_kernel = matches!(self.layout, Layout::System | Layout::Compact | Layout::PerfInfo);
+        let is_kernel = self.layout.is_kernel();
         if !is_kernel || (self.process_id.is_some() && self.thread_id.is_some()) {
             return;
         }

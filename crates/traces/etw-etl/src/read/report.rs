@@ -163,6 +163,22 @@ impl Report {
         self.losses.is_empty()
     }
 
+    /// Returns how many events the session lost, or `None` if the trace does not tell: the number is written when a file is closed.
+    #[must_use]
+    pub fn known_events_lost(&self) -> Option<u64> {
+        self.known(self.events_lost)
+    }
+
+    /// Returns how many buffers the session lost, or `None` if the trace does not tell.
+    #[must_use]
+    pub fn known_buffers_lost(&self) -> Option<u64> {
+        self.known(self.buffers_lost)
+    }
+
+    fn known(&self, lost: u32) -> Option<u64> {
+        (lost > 0 || !self.is_unclosed).then(|| lost.into())
+    }
+
     /// Returns whether the session that wrote the file lost events or buffers.
     #[must_use]
     pub const fn has_session_losses(&self) -> bool {

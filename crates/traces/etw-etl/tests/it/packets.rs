@@ -121,6 +121,36 @@ fn packets_of_both_providers_are_written_with_their_interfaces() {
     assert_eq!([packets[0], packets[1]].map(|packet| word(packet, 20 + 48 + 4)), [1, 2]);
 }
 
+/// Exports a trace, selecting the events of this place and later ones.
+fn export_from(path: &Path, first: usize) -> (u64, u64) {
+    let mut reader = Reader::open(path).unwrap();
+    let mut schemas = Decoder::from_reader(&reader, None);
+    let mut pcapng = Pcapng::new(Vec::new()).unwrap();
+    let mut place = 0;
+    while let Some(event) = reader.next_ref() {
+        if !Pcapng::<Vec<u8>>::has_packet(&event) {
+            continue;
+        }
+        let decoded = schemas.decode(&event);
+        if place < first {
+            pcapng.unselected(&event, &decoded).unwrap();
+        } else {
+            pcapng.event(&event, &decoded).unwrap();
+        }
+        place += 1;
+    }
+    pcapng.counts()
+}
+
+#[test]
+fn a_packet_is_selected_by_its_last_fragment_and_has_all_of_them() {
+    let path = capture("selected.etl");
+    assert_eq!(export_from(&path, 1), (4, 1), "without the first packet");
+    assert_eq!(export_from(&path, 2), (4, 1), "the selection begins inside the packet of three fragments");
+    assert_eq!(export_from(&path, 3), (4, 1), "only its last fragment is selected");
+    assert_eq!(export_from(&path, 4), (3, 1));
+}
+
 const NDISCAP: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";
 const PKTMON: &str = "4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac";
 

@@ -82,7 +82,7 @@ pub enum Privilege {
 ///
 /// let sessions = MaxSessions(64);
 /// assert_eq!(MaxSessions::decode(&sessions.encode()), Ok(sessions));
-/// assert!(MaxSessions::decode(b"abc").is_err(), "three bytes are no number");
+/// assert!(MaxSessions::decode(b"abc").is_err(), "three bytes are not a number");
 ///
 /// // What belongs to a session is not asked of the machine: the compiler refuses it.
 /// fn belongs_to<S: Scope, T: Information<Scope = S>>() {}

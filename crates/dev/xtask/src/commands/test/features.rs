@@ -48,7 +48,7 @@ mod tests {
     /// The feature that only the sample enables: it needs a kit.
     const OF_THE_SAMPLE: (&str, &str) = ("wdk-etw", "wdk-sys");
 
-    /// The feature of a package that is no member of the workspace. A test of cargo-driver builds the sample without it.
+    /// The feature of a package that is not a member of the workspace. A test of cargo-driver builds the sample without it.
     const OUTSIDE: (&str, &str) = ("wdk-kmdf", "kmdf-1-15");
 
     /// The folders of crates that users build, with or without their features.

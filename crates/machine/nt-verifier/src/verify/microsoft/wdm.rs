@@ -5,7 +5,7 @@ table! { Wdm, "wdm";
         DebugBreakUsage: BugCheck, "DbgBreakPoint DbgBreakPointWithStatus";
         DoubleFetch => "reads of user memory are not recorded";
         ObsoleteDDIs => "the routine is not modelled, so a call ends the run";
-        SafeStrings => "about the source: a call with a buffer of the right size is no mistake of the run";
+        SafeStrings => "about the source: a call with a buffer of the right size is not a mistake of the run";
     }
     "IRP pending" {
         MarkDevicePower: RequestMisuse;

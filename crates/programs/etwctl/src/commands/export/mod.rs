@@ -31,28 +31,29 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
     let computer = traces.names().find_map(|(names, _)| names.computer().map(str::to_owned));
     let session = traces.header().map(|header| header.logger_name.clone()).unwrap_or_default();
     let mut batch = Batch::new(&session, computer.as_deref());
-    let (mut spans, mut origins): (Pairs<Span>, Traced) = (Pairs::new(MAX_OPEN), Traced::default());
+    let mut spans = Spans::default();
     while let Some((event, decoder)) = traces.next() {
-        if selection.is_over(&event) {
-            break;
-        }
-        if !selection.may_take(&event) {
+        spans.origins.note(&event);
+        let role = Role::from_event(&event);
+        let is_possible = selection.may_take(&event);
+        if !is_possible && role.is_none() {
             continue;
         }
         let decoded = decoder.decode(&event);
-        if !selection.takes(&event, &decoded) {
-            continue;
+        let is_selected = is_possible && selection.takes(&event, &decoded);
+        if is_selected {
+            batch.log(&event, &decoded, &spans.origins);
         }
-        origins.note(&event);
-        batch.log(&event, &decoded, &origins);
-        span(&event, &decoded, &mut spans, &origins, &mut batch);
+        if let Some(role) = role {
+            spans.read(&event, role, &decoded, is_selected, &mut batch);
+        }
         if batch.is_full() {
             target.send(&mut batch)?;
         }
     }
     traces.done();
-    // A start without a stop is no span: its end is not known. Its event is a log.
-    let open = spans.finish().len();
+    // A start without a stop is not a span: its end is not known. Its event is a log.
+    let open = spans.pairs.finish().into_iter().flatten().count();
     target.send(&mut batch)?;
     let (logs, ended) = batch.counts();
     target.finish()?;
@@ -64,20 +65,35 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
     traces.check()
 }
 
-/// Adds a span if an activity ends.
-fn span(event: &EventRef<'_>, decoded: &Decoded, spans: &mut Pairs<Span>, traced: &Traced, batch: &mut Batch) {
-    match Role::from_event(event) {
-        // The log of the event remains.
-        Some(Role::Start) if spans.repeats(event) => {}
-        Some(Role::Start) => {
-            // What does not fit into memory has no end.
-            let _ = spans.start(event, decoded, Span::new(event, decoded, traced), COST);
-        }
-        Some(Role::Stop) => {
-            if let Some(span) = spans.stop(event, decoded).start {
-                batch.span(&span, event);
+/// Activities, from all events of the traces, whatever is selected. A span is selected by its start, and keeps its end.
+struct Spans {
+    /// What has begun; `None` if it is not selected.
+    pairs: Pairs<Option<Span>>,
+    origins: Traced,
+}
+
+impl Default for Spans {
+    fn default() -> Self {
+        Self { pairs: Pairs::new(MAX_OPEN), origins: Traced::default() }
+    }
+}
+
+impl Spans {
+    /// Reads a start or a stop, and adds a span if a selected activity ends.
+    fn read(&mut self, event: &EventRef<'_>, role: Role, decoded: &Decoded, is_selected: bool, batch: &mut Batch) {
+        match role {
+            // The log of the event remains.
+            Role::Start if self.pairs.repeats(event) => {}
+            Role::Start => {
+                let span = is_selected.then(|| Span::new(event, decoded, &self.origins));
+                // What does not fit into memory has no end.
+                let _ = self.pairs.start(event, decoded, span, COST);
+            }
+            Role::Stop => {
+                if let Some(Some(span)) = self.pairs.stop(event, decoded).start {
+                    batch.span(&span, event);
+                }
             }
         }
-        None => {}
     }
 }

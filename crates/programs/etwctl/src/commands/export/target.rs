@@ -243,7 +243,7 @@ mod tests {
             let way = if is_chunked { "Transfer-Encoding: chunked".into() } else { format!("Content-Length: {length}") };
             let head = format!("HTTP/1.1 200 OK\r\n{headers}{way}\r\n\r\n");
             for result in [[head.as_bytes(), &bytes].concat(), bytes] {
-                // Nothing panics, and the end of a connection is no error of its own.
+                // Nothing panics, and the end of a connection is not an error of its own.
                 let _ = exchange(&mut Endless(result.leak()), "collector:4318", "/v1/logs", "{}");
             }
         }

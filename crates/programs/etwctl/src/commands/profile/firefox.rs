@@ -11,16 +11,15 @@ use fxprof_processed_profile::{
     StringHandle, ThreadHandle, Timestamp,
 };
 
-use super::Sample;
+use super::{Sample, UNKNOWN_PROCESS};
+use crate::commands::purpose;
 
 /// The maximum number of markers. A browser cannot show more.
 const MOST_MARKERS: u64 = 500_000;
 /// Maximum length of a marker's text, in characters.
 const MOST_TEXT: usize = 400;
-/// Classes of events about the trace itself, which are no markers.
-const QUIET: [&str; 6] = ["StackWalk", "ImageId", "EventTrace", "EventMetadata", "SysConfig", "SystemConfig"];
-/// Rundowns describe what was there; they are no events of their time.
-const RUNDOWNS: [&str; 6] = ["DCStart", "DCEnd", "Rundown", "RunDown", "DCStop", "FileRundown"];
+/// What stands for an id that the trace does not tell. Windows writes it for events without a process.
+const UNKNOWN_ID: u32 = u32::MAX;
 /// 100 ns units between 1601 and 1970.
 const TO_1970: i64 = 116_444_736_000_000_000;
 
@@ -89,11 +88,16 @@ impl Firefox {
     /// The thread of an event, with the names of its process and its own.
     fn thread(&mut self, event: &EventRef<'_>, decoder: &Decoder) -> ThreadHandle {
         let header = &event.header;
-        let (pid, tid, now) =
-            (header.process_id.unwrap_or_default(), header.thread_id.unwrap_or_default(), self.time(event));
-        let known = decoder.process(pid, header.stamp);
-        let name: Arc<str> =
-            known.as_ref().map_or_else(|| format!("process {pid}").into(), |process| Arc::clone(&process.name));
+        let now = self.time(event);
+        let known = header.process_id.and_then(|pid| decoder.process(pid, header.stamp));
+        let name: Arc<str> = match (known, header.process_id) {
+            (Some(process), _) => Arc::clone(&process.name),
+            (None, Some(pid)) => format!("process {pid}").into(),
+            (None, None) => UNKNOWN_PROCESS.into(),
+        };
+        // 0 is the id of the idle process and of its threads.
+        let pid = header.process_id.unwrap_or(UNKNOWN_ID);
+        let tid = header.thread_id.unwrap_or(UNKNOWN_ID);
         let profile = &mut self.profile;
         let is_new = !self.processes.contains_key(&(pid, Arc::clone(&name)));
         let process =
@@ -124,18 +128,13 @@ impl Firefox {
         profile.add_sample(thread, time, stack, CpuDelta::from_millis(1.0), weight);
     }
 
-    /// Adds any other event as a marker of its thread.
+    /// Adds any other event as a marker of its thread, if something happened at its time.
     pub(super) fn event(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) {
-        let identity = decoder.identify(event);
-        let provider = identity.provider.as_deref().unwrap_or_default();
-        let name = identity.event.as_deref().unwrap_or_default();
-        let is_rundown = RUNDOWNS.iter().any(|word| name.contains(word));
-        if QUIET.contains(&provider) || is_rundown || event.header.process_id.is_none() || self.markers >= MOST_MARKERS
-        {
+        if !purpose::happened(event) || event.header.process_id.is_none() || self.markers >= MOST_MARKERS {
             return;
         }
         let content = decoder.decode(event);
-        let name = if name.is_empty() { event.label() } else { name.to_owned() };
+        let name = content.event.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| event.label());
         let fields: Vec<String> = content.fields.iter().map(ToString::to_string).collect();
         let text: String = fields.join(" ").chars().take(MOST_TEXT).collect();
         let (thread, time) = (self.thread(event, decoder), self.time(event));

@@ -4,18 +4,22 @@ mod firefox;
 mod pprof;
 
 use command_line::Content;
-use etw_etl::format::record::Layout;
 use etw_etl::{Decoder, EventRef, FileTime};
+use etw_types::tracelogging::Value;
 
 use super::schemas;
 use crate::cli;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::input::{Progress, Traces};
+use crate::input::{Next, Progress, Traces};
 use crate::output::Destination;
 use crate::select::Selection;
 use firefox::Firefox;
 use pprof::Pprof;
+
+/// What the trace does not tell of a sample.
+const UNKNOWN_PROCESS: &str = "(unknown process)";
+const UNKNOWN_FUNCTION: &str = "(unknown)";
 
 /// `PerfInfo/SampleProfile`.
 const SAMPLE: u16 = 0x0F2E;
@@ -27,23 +31,26 @@ struct Sample {
 }
 
 impl Sample {
-    /// The stack of a sample, or the function that was sampled if there is no stack.
-    fn new(event: &EventRef<'_>, decoder: &mut Decoder) -> Self {
-        let (mut address, mut count) = (0, 1);
-        decoder.visit(event, &mut |field, value| match (&*field.name, value) {
-            ("InstructionPointer", etw_types::tracelogging::Value::Hex(number)) => address = number,
-            ("Count", etw_types::tracelogging::Value::Unsigned(number)) => count = number,
+    /// The stack of a sample, or the function that was sampled if there is no stack. `layouts` has the built-in layouts only.
+    fn new(event: &EventRef<'_>, layouts: &mut Decoder) -> Self {
+        let mut address = None;
+        let mut count = 1;
+        layouts.visit(event, &mut |field, value| match (&*field.name, value) {
+            ("InstructionPointer", Value::Hex(number)) => address = Some(number),
+            ("Count", Value::Unsigned(number)) => count = number,
             _ => {}
         });
-        let mut frames = decoder.frames(event);
+        let mut frames = layouts.frames(event);
         if frames.is_empty() {
-            frames = match event.stack() {
-                Some(stack) => stack.iter().map(|address| format!("{address:#x}")).collect(),
-                None => decoder.frame(event.header.process_id.unwrap_or_default(), event.header.stamp, address),
+            let process = event.header.process_id.unwrap_or_default();
+            frames = match (event.stack(), address) {
+                (Some(stack), _) => stack.iter().map(|address| format!("{address:#x}")).collect(),
+                (None, Some(address)) => layouts.frame(process, event.header.stamp, address),
+                (None, None) => Vec::new(),
             };
         }
         if frames.is_empty() {
-            frames.push(format!("{address:#x}"));
+            frames.push(address.map_or_else(|| UNKNOWN_FUNCTION.to_owned(), |address| format!("{address:#x}")));
         }
         frames.reverse();
         Self { frames, count }
@@ -52,8 +59,7 @@ impl Sample {
 
 /// Returns whether an event is a sample of the processor.
 pub(super) fn is_sample(event: &EventRef<'_>) -> bool {
-    let is_kernel = matches!(event.header.layout, Layout::System | Layout::Compact | Layout::PerfInfo);
-    is_kernel && event.header.descriptor.id == SAMPLE
+    event.header.layout.is_kernel() && event.header.descriptor.id == SAMPLE
 }
 
 /// Writes a profile.
@@ -67,7 +73,7 @@ pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), 
     let mut firefox = Firefox::new(&traces.title(), origin);
     let mut pprof = Pprof::new(origin);
     let mut samples = 0_u64;
-    while let Some((event, decoder)) = traces.next() {
+    while let Some(Next { event, decoder, layouts, .. }) = traces.next_of() {
         if selection.is_over(&event) {
             break;
         }
@@ -77,7 +83,7 @@ pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), 
         match (is_sample(&event), line.format) {
             (true, format) => {
                 samples += 1;
-                let sample = Sample::new(&event, decoder);
+                let sample = Sample::new(&event, layouts);
                 match format {
                     cli::ProfileFormat::Firefox => firefox.sample(&event, decoder, &sample),
                     cli::ProfileFormat::Pprof => pprof.sample(&event, decoder, &sample),

@@ -2,17 +2,28 @@
 //!
 //! Numbers in comments are those of the fields in the public definition of the message.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use etw_etl::{Decoder, EventRef, FileTime};
 
-use super::Sample;
+use super::{Sample, UNKNOWN_PROCESS};
 
 /// 100 ns units between 1601 and 1970.
 const TO_1970: i64 = 116_444_736_000_000_000;
 /// The time between two samples of the kernel, in nanoseconds.
 const PERIOD: u64 = 1_000_000;
+
+/// Where samples were taken.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// The locations, the innermost first.
+    stack: Vec<u64>,
+    /// The string with the name of the process.
+    process: u64,
+    /// The id of the process, if the trace tells it.
+    pid: Option<u32>,
+}
 
 /// A profile.
 pub(super) struct Pprof {
@@ -23,7 +34,7 @@ pub(super) struct Pprof {
     /// Locations by the index of their function's name; each function has one location with the same id.
     locations: HashMap<u64, u64>,
     functions: Vec<u64>,
-    samples: HashMap<(Vec<u64>, u64, u64), u64>,
+    samples: BTreeMap<Place, u64>,
 }
 
 impl Pprof {
@@ -35,7 +46,7 @@ impl Pprof {
             texts: Vec::new(),
             locations: HashMap::new(),
             functions: Vec::new(),
-            samples: HashMap::new(),
+            samples: BTreeMap::new(),
         };
         // The first string must be empty.
         new.string("");
@@ -64,13 +75,16 @@ impl Pprof {
 
     pub(super) fn sample(&mut self, event: &EventRef<'_>, decoder: &Decoder, sample: &Sample) {
         let header = &event.header;
-        let pid = header.process_id.unwrap_or_default();
-        let process =
-            decoder.process(pid, header.stamp).map_or_else(|| format!("process {pid}"), |known| known.name.to_string());
+        let pid = header.process_id;
+        let process = match (pid.and_then(|pid| decoder.process(pid, header.stamp)), pid) {
+            (Some(known), _) => known.name.to_string(),
+            (None, Some(pid)) => format!("process {pid}"),
+            (None, None) => UNKNOWN_PROCESS.to_owned(),
+        };
         // The innermost frame comes first.
         let stack: Vec<u64> = sample.frames.iter().rev().map(|frame| self.location(frame)).collect();
         let process = self.string(&process);
-        *self.samples.entry((stack, process, u64::from(pid))).or_default() += sample.count;
+        *self.samples.entry(Place { stack, process, pid }).or_default() += sample.count;
         self.last = self.last.max(header.time);
     }
 
@@ -81,15 +95,15 @@ impl Pprof {
         let kind = |kind, unit| Message::default().number(1, kind).number(2, unit);
         // 1 sample_type
         all = all.message(1, &kind(samples, count)).message(1, &kind(cpu, nanoseconds));
-        let mut rows: Vec<_> = self.samples.into_iter().collect();
-        rows.sort();
-        for ((stack, name, id), number) in rows {
+        for (place, number) in self.samples {
             // 2 sample: 1 location_id, 2 value, 3 label (1 key, 2 str, 3 num)
-            let sample = Message::default()
-                .packed(1, &stack)
+            let mut sample = Message::default()
+                .packed(1, &place.stack)
                 .packed(2, &[number, number.saturating_mul(PERIOD)])
-                .message(3, &Message::default().number(1, process).number(2, name))
-                .message(3, &Message::default().number(1, pid).number(3, id));
+                .message(3, &Message::default().number(1, process).number(2, place.process));
+            if let Some(id) = place.pid {
+                sample = sample.message(3, &Message::default().number(1, pid).number(3, id.into()));
+            }
             all = all.message(2, &sample);
         }
         for (id, name) in (1..).zip(&self.functions) {

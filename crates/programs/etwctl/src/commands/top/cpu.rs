@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::mem;
+use std::sync::Arc;
 
-use etw_etl::{Decoded, Decoder, Event, EventRef, Names};
+use etw_etl::{Decoded, Decoder, Event, EventRef, Identity, Names};
 use etw_types::tracelogging::Value;
 
 use super::report::Report;
 use super::tally::{Key, Number, Tally};
 use super::timeline::{Did, Interval, Switch, Timeline};
-use super::{Analyzer, Moment, Per, function, hook};
-use crate::commands::trim;
+use super::{Analyzer, Decoders, Moment, Per, function, hook};
+use crate::commands::purpose;
 
 const SAMPLE: u16 = 0x0F2E;
 const SWITCH: u16 = 0x0524;
@@ -23,10 +24,17 @@ pub(super) struct Cpu {
     processors: u16,
     timeline: Timeline,
     threads: HashMap<u32, Thread>,
-    /// The first context switch. Intervals are selected as if they were events of this kind.
-    template: Option<Event>,
+    /// The first context switch, and what it is called. Intervals are selected as if they were events of this kind.
+    template: Option<Template>,
     has_samples: bool,
     has_ready: bool,
+}
+
+/// An event that stands for intervals.
+#[derive(Debug)]
+struct Template {
+    event: Event,
+    identity: Identity,
 }
 
 /// A thread, and the row of its times.
@@ -95,7 +103,8 @@ impl Cpu {
         Thread { process: None, key, names: Names::default() }
     }
 
-    fn sample(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
+    fn sample(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoders: &mut Decoders<'_>, report: &mut Report<'_>) {
+        let decoder = &mut *decoders.layouts;
         self.has_samples = true;
         let header = &event.header;
         let mut address = None;
@@ -112,32 +121,40 @@ impl Cpu {
                 self.threads.insert(tid, thread);
             }
         }
-        if !report.has_time(now.time) || !report.takes_event(event, decoder) {
+        if !report.has_time(now.time) || !report.takes_event(event, decoders.named) {
             return;
         }
         let mut key = self.thread(header.thread_id, header.process_id, header.stamp, decoder).key;
         if !self.has_times() {
-            let address = address.unwrap_or_default();
-            let name = decoder.frame(header.process_id.unwrap_or_default(), header.stamp, address).into_iter().next();
-            let name = name.unwrap_or_else(|| format!("{address:#x}"));
-            let name = if self.per == Per::Module { module(&name) } else { function(&name) };
-            key.push(name.to_owned().into());
+            let process = header.process_id.unwrap_or_default();
+            let name = address.map(|address| {
+                let name = decoder.frame(process, header.stamp, address).into_iter().next();
+                name.unwrap_or_else(|| format!("{address:#x}"))
+            });
+            let part = if self.per == Per::Module { module } else { function };
+            key.push(name.map_or(Key::Nothing, |name| part(&name).to_owned().into()));
         }
         report.tally.add(key, &[Some(count), None, None, None, None]);
     }
 
     /// A thread stops running on a processor and another one runs.
-    fn switch(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
-        let mut switch = Switch::default();
+    fn switch(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoders: &mut Decoders<'_>, report: &mut Report<'_>) {
+        let decoder = &mut *decoders.layouts;
+        let mut new = None;
+        let mut old = None;
+        let mut old_state = None;
         decoder.visit(event, &mut |field, value| match (&*field.name, value) {
-            ("NewThreadId", Value::Unsigned(number)) => switch.new = u32::try_from(number).unwrap_or_default(),
-            ("OldThreadId", Value::Unsigned(number)) => switch.old = u32::try_from(number).unwrap_or_default(),
-            ("OldThreadState", Value::Signed(number)) => switch.old_state = number.unsigned_abs(),
+            ("NewThreadId", Value::Unsigned(number)) => new = u32::try_from(number).ok(),
+            ("OldThreadId", Value::Unsigned(number)) => old = u32::try_from(number).ok(),
+            ("OldThreadState", Value::Signed(number)) => old_state = Some(number.unsigned_abs()),
             _ => {}
         });
+        // 0 would be the idle thread: an event without the threads tells nothing.
+        let (Some(new), Some(old), Some(old_state)) = (new, old, old_state) else { return };
+        let switch = Switch { new, old, old_state };
         let header = &event.header;
         if self.template.is_none() {
-            self.template = Some(event.to_event());
+            self.template = Some(Template { event: event.to_event(), identity: decoders.named.identify(event) });
         }
         if !self.threads.contains_key(&switch.old) {
             let process = if switch.old == 0 { Some(0) } else { now.threads.process(switch.old, header.stamp) };
@@ -159,7 +176,7 @@ impl Cpu {
         for interval in &after {
             self.add(interval, report);
         }
-        if report.has_time(now.time) && report.takes_event(event, decoder) {
+        if report.has_time(now.time) && report.takes_event(event, decoders.named) {
             report.tally.add(key, &[None, None, None, None, Some(1)]);
         }
     }
@@ -170,19 +187,22 @@ impl Cpu {
         let nobody = self.nobody();
         let thread = interval.thread.and_then(|tid| self.threads.get(&tid)).unwrap_or(&nobody);
         let Some(template) = &self.template else { return };
-        if !report.takes(&subject(template, interval, thread), &Self::decoded(thread)) {
+        if !report.takes(&subject(&template.event, interval, thread), &template.decoded(thread)) {
             return;
         }
         let time = |did| (interval.did == did).then_some(ticks);
         let numbers = [None, time(Did::Ran), time(Did::WasReady), time(Did::Waited), None];
         report.tally.add(thread.key.clone(), &numbers);
     }
+}
 
+impl Template {
     /// What the conditions of a selection can name of an interval.
-    fn decoded(thread: &Thread) -> Decoded {
+    fn decoded(&self, thread: &Thread) -> Decoded {
+        let text = |name: &Option<Arc<str>>| name.as_deref().map(str::to_owned);
         Decoded {
-            provider: Some("Thread".to_owned()),
-            event: Some("CSwitch".to_owned()),
+            provider: text(&self.identity.provider),
+            event: text(&self.identity.event),
             names: thread.names.clone(),
             ..Decoded::default()
         }
@@ -190,17 +210,17 @@ impl Cpu {
 }
 
 impl Analyzer for Cpu {
-    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
-        if self.has_times() && !trim::describes(event) {
+    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoders: &mut Decoders<'_>, report: &mut Report<'_>) {
+        if self.has_times() && !purpose::describes(event) {
             self.timeline.see(now.trace, event.header.cpu, now.time);
         }
         match hook(event) {
-            Some(SAMPLE) => self.sample(event, now, decoder, report),
-            Some(SWITCH) if self.has_times() => self.switch(event, now, decoder, report),
+            Some(SAMPLE) => self.sample(event, now, decoders, report),
+            Some(SWITCH) if self.has_times() => self.switch(event, now, decoders, report),
             Some(READY) if self.has_times() => {
                 self.has_ready = true;
                 let mut thread = None;
-                decoder.visit(event, &mut |field, value| {
+                decoders.layouts.visit(event, &mut |field, value| {
                     if let ("TThreadId", Value::Unsigned(number)) = (&*field.name, value) {
                         thread = u32::try_from(number).ok();
                     }

@@ -10,7 +10,7 @@ use etw_types::Guid;
 use super::network::{Source, Transfer};
 use super::report::{Part, Report};
 use super::tally::{Key, Number, Tally};
-use super::{Analyzer, Moment, Topic, function, hook};
+use super::{Analyzer, Decoders, Moment, Topic, function, hook};
 use crate::values::counted;
 
 /// The maximum number of operations whose end is awaited.
@@ -41,8 +41,6 @@ pub(super) struct Operations {
     topic: Topic,
     /// Operations that have not ended, by their IRP or their process.
     open: HashMap<u64, Open>,
-    /// Decodes transfers with the built-in schemas. Other schemas of Microsoft-Windows-Kernel-Network declare addresses and ports as plain numbers.
-    transfers: Decoder,
     /// The source of transfers that is counted.
     source: Option<Source>,
     /// Transfers of the other source, which are left out.
@@ -51,7 +49,7 @@ pub(super) struct Operations {
 
 impl Operations {
     pub(super) fn new(topic: Topic) -> Self {
-        Self { topic, open: HashMap::new(), transfers: Decoder::default(), source: None, repeated: 0 }
+        Self { topic, open: HashMap::new(), source: None, repeated: 0 }
     }
 
     pub(super) fn tally(topic: Topic) -> Tally {
@@ -104,9 +102,9 @@ impl Operations {
 }
 
 impl Analyzer for Operations {
-    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
+    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoders: &mut Decoders<'_>, report: &mut Report<'_>) {
         if self.topic == Topic::Network {
-            return self.transfer(event, now, decoder, report);
+            return self.transfer(event, now, decoders, report);
         }
         let hook = hook(event);
         let is_wanted = match (self.topic, hook) {
@@ -124,27 +122,30 @@ impl Analyzer for Operations {
         if !is_wanted {
             return;
         }
-        let content = decoder.decode(event);
-        let row = Row { event, decoded: &content, now };
+        let content = decoders.layouts.decode(event);
+        let mut row = Row { event, decoded: &content, now, named: decoders.named };
         match self.topic {
             Topic::Disk => row.disk(report),
-            Topic::File => self.file(&row, report),
+            Topic::File => self.file(&mut row, report),
             Topic::Memory => {
-                let Some(part) = row.part(report, row.start("InitialTime")) else { return };
+                let start = row.start("InitialTime");
+                let Some(part) = row.part(report, start) else { return };
                 let numbers = [part.time, part.time, part.count(1), part.count(row.number("ByteCount"))];
                 report.tally.add(row.key([row.file()]), &numbers);
             }
             Topic::Registry => row.registry(report),
             Topic::Images => row.images(report),
             Topic::Dpc => {
-                let Some(part) = row.part(report, row.start("InitialTime")) else { return };
-                let routine = row.number("Routine").unwrap_or_default();
-                let name = decoder.frame(0, event.header.stamp, routine).into_iter().next();
-                let name = name.map_or_else(|| format!("{routine:#x}"), |name| function(&name).to_owned());
-                report.tally.add(vec![row.name(), name.into()], &[part.time, part.time, part.count(1)]);
+                let start = row.start("InitialTime");
+                let Some(part) = row.part(report, start) else { return };
+                let name = row.number("Routine").map_or(Key::Nothing, |routine| {
+                    let name = decoders.layouts.frame(0, event.header.stamp, routine).into_iter().next();
+                    name.map_or_else(|| format!("{routine:#x}"), |name| function(&name).to_owned()).into()
+                });
+                report.tally.add(vec![row.name(), name], &[part.time, part.time, part.count(1)]);
             }
             Topic::Heap => row.heap(report),
-            Topic::Gc => self.pause(&row, report),
+            Topic::Gc => self.pause(&mut row, report),
             Topic::Cpu | Topic::Network => {}
         }
     }
@@ -161,28 +162,34 @@ impl Analyzer for Operations {
 }
 
 impl Operations {
-    fn transfer(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>) {
+    fn transfer(
+        &mut self,
+        event: &EventRef<'_>,
+        now: &Moment<'_>,
+        decoders: &mut Decoders<'_>,
+        report: &mut Report<'_>,
+    ) {
         let Some(transfer) = Transfer::from_event(event) else { return };
         if *self.source.get_or_insert(transfer.source) != transfer.source {
             self.repeated += 1;
             return;
         }
-        if report.has_time(now.time) && report.takes_event(event, decoder) {
-            transfer.count(event, &self.transfers.decode(event), decoder, report.tally);
+        if report.has_time(now.time) && report.takes_event(event, decoders.named) {
+            transfer.count(event, decoders.layouts, report.tally);
         }
     }
 
     /// File operations end with an event of their own, which has the same IRP.
-    fn file(&mut self, row: &Row<'_>, report: &mut Report<'_>) {
-        let irp = row.number("IrpPtr").unwrap_or_default();
+    fn file(&mut self, row: &mut Row<'_>, report: &mut Report<'_>) {
+        let irp = row.number("IrpPtr");
         if hook(row.event) == Some(OPERATION_END) {
-            if let Some((key, part)) = self.end(irp, row.now.time, report) {
+            if let Some((key, part)) = irp.and_then(|irp| self.end(irp, row.now.time, report)) {
                 let none = Some(0);
                 report.tally.add(key, &[part.time, part.time, none, none, none, none, none]);
             }
             return;
         }
-        let key = report.takes(row.event, row.decoded).then(|| row.key([row.file()]));
+        let key = row.takes(report).then(|| row.key([row.file()]));
         if let Some(key) = key.clone().filter(|_| report.has_time(row.now.time)) {
             let kind = match hook(row.event) {
                 Some(0x0443) => Direction::Read,
@@ -193,15 +200,18 @@ impl Operations {
             // Only the end of the operation tells how long it took.
             report.tally.add(key, &[None, None, reads, read_bytes, writes, written_bytes, others]);
         }
-        self.start(irp, key, row.now.time);
+        // Nothing tells the end of an operation without an IRP.
+        if let Some(irp) = irp {
+            self.start(irp, key, row.now.time);
+        }
     }
 
     /// The threads of a process stand still from the beginning of their suspension to the end of their restart.
-    fn pause(&mut self, row: &Row<'_>, report: &mut Report<'_>) {
-        let process = row.event.header.process_id.unwrap_or_default().into();
+    fn pause(&mut self, row: &mut Row<'_>, report: &mut Report<'_>) {
+        let Some(process) = row.event.header.process_id.map(u64::from) else { return };
         match dotnet(row.event) {
             Some(GC_SUSPEND_BEGIN) => {
-                let key = report.takes(row.event, row.decoded).then(|| row.key([row.text("Reason")]));
+                let key = row.takes(report).then(|| row.key([row.text("Reason")]));
                 self.start(process, key, row.now.time);
             }
             Some(GC_RESTART_END) => {
@@ -223,8 +233,11 @@ fn dotnet(event: &EventRef<'_>) -> Option<u16> {
 /// A decoded event and its time.
 struct Row<'a> {
     event: &'a EventRef<'a>,
+    /// With the built-in layout.
     decoded: &'a Decoded,
     now: &'a Moment<'a>,
+    /// Decodes the event as conditions name it.
+    named: &'a mut Decoder,
 }
 
 impl Row<'_> {
@@ -257,13 +270,18 @@ impl Row<'_> {
     }
 
     /// The selected part of the operation that the event reports.
-    fn part(&self, report: &mut Report<'_>, start: Option<i64>) -> Option<Part> {
-        report.part(start, self.now.time).filter(|_| report.takes(self.event, self.decoded))
+    fn part(&mut self, report: &mut Report<'_>, start: Option<i64>) -> Option<Part> {
+        report.part(start, self.now.time).filter(|_| self.takes(report))
+    }
+
+    /// Whether the event is selected, apart from its time.
+    fn takes(&mut self, report: &mut Report<'_>) -> bool {
+        report.takes_event(self.event, self.named)
     }
 
     /// Whether the event is selected.
-    fn is_selected(&self, report: &mut Report<'_>) -> bool {
-        report.has_time(self.now.time) && report.takes(self.event, self.decoded)
+    fn is_selected(&mut self, report: &mut Report<'_>) -> bool {
+        report.has_time(self.now.time) && self.takes(report)
     }
 
     fn key<const N: usize>(&self, more: [Key; N]) -> Vec<Key> {
@@ -276,10 +294,10 @@ impl Row<'_> {
     }
 
     fn name(&self) -> Key {
-        Key::Text(self.decoded.event.as_deref().unwrap_or_default().into())
+        self.decoded.event.as_deref().map_or(Key::Nothing, |name| Key::Text(name.into()))
     }
 
-    fn disk(&self, report: &mut Report<'_>) {
+    fn disk(&mut self, report: &mut Report<'_>) {
         let ticks = self.number("HighResResponseTime");
         let start = ticks.map(|ticks| self.now.clock.time(self.event.header.stamp.saturating_sub(ticks)).0);
         let Some(part) = self.part(report, start) else { return };
@@ -295,8 +313,9 @@ impl Row<'_> {
         report.tally.add(self.key([disk.into(), self.file()]), &numbers);
     }
 
-    fn registry(&self, report: &mut Report<'_>) {
-        let Some(part) = self.part(report, self.start("InitialTime")) else { return };
+    fn registry(&mut self, report: &mut Report<'_>) {
+        let start = self.start("InitialTime");
+        let Some(part) = self.part(report, start) else { return };
         let is_failed = self.number("Status").is_some_and(|status| status & 0x8000_0000 != 0);
         let name = || match self.text("KeyName") {
             Key::Text(name) if name.is_empty() => Key::Nothing,
@@ -308,7 +327,7 @@ impl Row<'_> {
     }
 
     /// Allocations of heaps and of the .NET runtime.
-    fn heap(&self, report: &mut Report<'_>) {
+    fn heap(&mut self, report: &mut Report<'_>) {
         let (heap, kind, bytes) = match hook(self.event) {
             Some(HEAP_ALLOC) => ("native", Key::Nothing, self.number("AllocSize")),
             Some(_) => ("native", Key::Nothing, self.number("NewAllocSize")),
@@ -322,7 +341,7 @@ impl Row<'_> {
         }
     }
 
-    fn images(&self, report: &mut Report<'_>) {
+    fn images(&mut self, report: &mut Report<'_>) {
         if !self.is_selected(report) {
             return;
         }

@@ -7,7 +7,6 @@ mod report;
 mod tally;
 mod timeline;
 
-use etw_etl::format::record::Layout;
 use etw_etl::{Clock, Decoder, EventRef, Threads};
 
 use etw_types::session::mode::{BUFFERING, CIRCULAR};
@@ -42,6 +41,14 @@ impl Topic {
     }
 }
 
+/// How an event is decoded.
+struct Decoders<'a> {
+    /// With the built-in layouts, for all that is measured: what another schema calls fields and events changes no row.
+    layouts: &'a mut Decoder,
+    /// With the schemas of the trace and of the user, for the conditions of the selection.
+    named: &'a mut Decoder,
+}
+
 /// The time of an event, and its trace.
 struct Moment<'a> {
     time: i64,
@@ -53,7 +60,7 @@ struct Moment<'a> {
 
 /// Adds events to a summary. It sees every event of the traces, whatever is selected.
 trait Analyzer {
-    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoder: &mut Decoder, report: &mut Report<'_>);
+    fn event(&mut self, event: &EventRef<'_>, now: &Moment<'_>, decoders: &mut Decoders<'_>, report: &mut Report<'_>);
     /// Adds what lasts until the end.
     fn finish(&mut self, _report: &mut Report<'_>) {}
     /// What the reader of the summary must know about it, after the last event.
@@ -64,8 +71,7 @@ trait Analyzer {
 
 /// The hook id of a kernel event: group and type.
 fn hook(event: &EventRef<'_>) -> Option<u16> {
-    let is_kernel = matches!(event.header.layout, Layout::System | Layout::Compact | Layout::PerfInfo);
-    is_kernel.then_some(event.header.descriptor.id)
+    event.header.layout.is_kernel().then_some(event.header.descriptor.id)
 }
 
 /// The number of processors, and whether the session overwrote the oldest events.
@@ -91,9 +97,9 @@ pub(super) fn top(context: &Context<'_>, line: &cli::Top) -> Result<(), Failure>
         topic => (Box::new(io::Operations::new(topic)), io::Operations::tally(topic)),
     };
     let mut report = Report::new(&mut tally, &mut selection);
-    while let Some(Next { event, decoder, trace, clock, threads }) = traces.next_of() {
+    while let Some(Next { event, decoder, layouts, trace, clock, threads }) = traces.next_of() {
         let now = Moment { time: event.header.time.0, trace, clock: &clock, threads };
-        analyzer.event(&event, &now, decoder, &mut report);
+        analyzer.event(&event, &now, &mut Decoders { layouts, named: decoder }, &mut report);
     }
     analyzer.finish(&mut report);
     let Report { has_any, has_checked, .. } = report;

@@ -58,11 +58,17 @@ impl Transfer {
     }
 
     /// Adds the transfer to its row. Its process is in the payload: the thread that logs it can be another one's.
-    pub(super) fn count(self, event: &EventRef<'_>, content: &Decoded, decoder: &Decoder, tally: &mut Tally) {
+    pub(super) fn count(self, event: &EventRef<'_>, decoder: &mut Decoder, tally: &mut Tally) {
+        let content = &decoder.decode(event);
         let bytes = number(content, "size");
         let pid = number(content, "PID").and_then(|pid| u32::try_from(pid).ok()).or(event.header.process_id);
         let process = pid.and_then(|pid| decoder.process(pid, event.header.stamp)).map(|process| process.name.clone());
-        let key = vec![process.into(), pid.into(), Key::Text(self.protocol.into()), remote(content).into()];
+        let key = vec![
+            process.into(),
+            pid.into(),
+            Key::Text(self.protocol.into()),
+            remote(content).map_or(Key::Nothing, Key::from),
+        ];
         let none = Some(0);
         let one = Some(1);
         let numbers = if self.is_sent { [bytes, bytes, none, one, none] } else { [bytes, none, bytes, none, one] };
@@ -85,13 +91,12 @@ fn number(decoded: &Decoded, name: &str) -> Option<u64> {
 }
 
 /// The other end of the connection: its address and its port.
-fn remote(decoded: &Decoded) -> String {
-    let shown = |name| match value(decoded, name) {
-        Some(Scalar::Text(text) | Scalar::Word(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => String::new(),
+fn remote(decoded: &Decoded) -> Option<String> {
+    let shown = |name| match value(decoded, name)? {
+        Scalar::Text(text) | Scalar::Word(text) => Some(text.clone()),
+        value => Some(value.to_string()),
     };
-    let address = shown("daddr");
-    let port = shown("dport");
-    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+    let address = shown("daddr")?;
+    let port = shown("dport")?;
+    Some(if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") })
 }

@@ -61,7 +61,7 @@ impl Stopped {
 }
 
 /// A context switch.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Switch {
     pub(super) new: u32,
     pub(super) old: u32,

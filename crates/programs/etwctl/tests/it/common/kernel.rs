@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use etw_etl::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
+use etw_etl::format::event::FLAG_CLASSIC_HEADER;
 use etw_etl::{Buffer, Clock, ClockKind, EventData, FileTime, Writer, WriterOptions};
-use etw_types::{EventDescriptor, Guid, Level};
+use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
 use super::scratch;
 
@@ -13,7 +14,7 @@ pub(crate) const START: u64 = 1_000_000;
 
 /// When a trace starts.
 const START_TIME: FileTime = FileTime(133_594_528_890_000_000);
-const BUFFER: u32 = 8192;
+const BUFFER: u32 = 0x8000;
 
 /// The records of a trace, each with its processor and its time stamp.
 pub(crate) struct KernelTrace {
@@ -91,6 +92,16 @@ impl KernelTrace {
             payload,
             ..EventData::default()
         };
+        let mut record = vec![0; data.encoded_len()];
+        data.encode(&mut record).unwrap();
+        self.records.push((0, timestamp, record));
+    }
+
+    /// Adds a classic event of a class.
+    pub(crate) fn classic(&mut self, timestamp: u64, class: Guid, opcode: u8, payload: &[u8]) {
+        let descriptor = EventDescriptor { opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
+        let flags = FLAG_CLASSIC_HEADER;
+        let data = EventData { provider: class, descriptor, flags, timestamp, payload, ..EventData::default() };
         let mut record = vec![0; data.encoded_len()];
         data.encode(&mut record).unwrap();
         self.records.push((0, timestamp, record));

@@ -120,14 +120,14 @@ function createDetail(trace, choose, narrow) {
     }
     if (event.activity !== null) {
       const span = event.span;
-      const length = span?.stop ? `, ${duration(span.to - span.from)}` : span ? ", open end: its stop is not in the trace" : "";
+      const length = span?.ended ? `, ${duration(span.to - span.from)}` : span ? ", open end: its stop is not in the trace" : "";
       const heading = `Activity${length}`;
       panel.append(element("h3", "", heading), activityList(event));
     }
     if (event.span) {
       const base = baseOf(event.span.start.name) || event.span.start.name;
       const group = groups.find(({ name }) => name === base);
-      if (group) panel.append(element("h3", "", "Duration among others of its name"), durations([group], event.span.stop && event.span));
+      if (group) panel.append(element("h3", "", "Duration among others of its name"), durations([group], event.span.ended && event.span));
     }
     if (event.more.stack) {
       const frames = element("ol", "frames");

@@ -21,7 +21,7 @@ const KEYS = {
   tid: (event) => event.tid,
   pid: (event) => event.pid,
   cpu: (event) => event.cpu,
-  duration: (event) => (event.span?.stop ? (event.span.to - event.span.from) / 10 : ""),
+  duration: (event) => (event.span?.ended ? (event.span.to - event.span.from) / 10 : ""),
   id: (event) => event.id,
   task: (event) => event.task,
 };

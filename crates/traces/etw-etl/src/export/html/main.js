@@ -106,7 +106,9 @@ function showSummary() {
   const lost = about.lost_events + about.lost_buffers + about.unreadable;
   const words = [[about.lost_events, "event"], [about.lost_buffers, "buffer"], [about.unreadable, "byte"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`);
-  add(lost ? words.join(", ") : "0", "lost", lost > 0);
+  // A trace that was not closed does not tell what its session lost.
+  const isTold = about.lost_events !== null && about.lost_buffers !== null;
+  add(lost ? words.join(", ") : isTold ? "0" : "?", "lost", lost > 0);
   const start = moment(about.start, 0);
   if (start) add("", `from ${start.slice(0, 19)} UTC`);
   const notice = document.getElementById("notice");
@@ -148,7 +150,7 @@ function stepToProblem(by) {
 /** The start with the longest duration that is shorter than the chosen one's. */
 function stepToLongest() {
   const length = (event) => event.span.to - event.span.from;
-  const starts = state.shown.filter((event) => event.opcode === 1 && event.span?.stop);
+  const starts = state.shown.filter((event) => event.opcode === 1 && event.span?.ended);
   starts.sort((one, other) => length(other) - length(one) || one.index - other.index);
   const next = starts[starts.indexOf(state.chosen) + 1];
   if (next) choose(next);

@@ -9,8 +9,11 @@
 //! timeline marks where events are left out, so that a thread does not look idle there.
 
 mod row;
+mod spans;
 mod strings;
 mod waiting;
+
+use std::fmt;
 
 use super::about::About;
 use super::json::{push, string};
@@ -18,6 +21,7 @@ use crate::decode::Decoded;
 use crate::event::EventRef;
 use crate::time::FileTime;
 use row::row;
+use spans::{Shown, Spans};
 use strings::Strings;
 use waiting::Waiting;
 
@@ -39,7 +43,7 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// The hash of [`SCRIPT`] in the page's policy. A test checks it.
-const SCRIPT_HASH: &str = "sha256-mLBuVZBEf4PpG2XvkbSxnQdFM7rtfptpuaswyZdJHQ4=";
+const SCRIPT_HASH: &str = "sha256-vgXt4MWdDAomHrNzzhKUiCpW+ZQX2yB85G/ocQHS95c=";
 /// The hash of [`STYLE`] in the page's policy. A test checks it.
 const STYLE_HASH: &str = "sha256-jIIk7ZG01FlZspjzIjxfDfBKkFQJlphZhPW/DufzYH4=";
 
@@ -59,6 +63,7 @@ pub(super) struct Html {
     /// Number of events at the start of the page that follow each other without a gap.
     leading: u64,
     waiting: Waiting,
+    spans: Spans,
     gaps: Vec<Gap>,
     /// Whether the last event is in the last gap.
     is_in_gap: bool,
@@ -86,6 +91,7 @@ impl Default for Html {
             bytes: 0,
             leading: 0,
             waiting: Waiting::default(),
+            spans: Spans::default(),
             gaps: Vec::new(),
             is_in_gap: false,
         }
@@ -107,35 +113,49 @@ impl Html {
         let first = *self.first.get_or_insert(event.header.time);
         let time = event.header.time.0.saturating_sub(first.0);
         self.last = self.last.max(time);
+        let number = self.events;
         self.events += 1;
+        self.spans.see(event, decoded, time, Some(number));
         let (rest_events, rest_bytes) = (self.max_events / REST, self.max_bytes / usize::try_from(REST).unwrap_or(1));
         if self.leading + 1 == self.events
             && self.held < self.max_events - rest_events
             && self.bytes < self.max_bytes - rest_bytes
         {
-            self.row(out, event, decoded, time);
+            self.row(out, event, decoded, time, number);
             self.leading = self.held;
             return;
         }
         if self.room() == 0 {
-            self.leave_out(time);
+            self.leave_out(time, number);
             return;
         }
-        self.waiting.push(event, decoded, time);
+        self.waiting.push(event, decoded, time, number);
         while u64::try_from(self.waiting.len()).unwrap_or(u64::MAX) > rest_events.max(1)
             || self.waiting.bytes > rest_bytes
         {
             let Some((waiter, is_near)) = self.waiting.pop() else { break };
             if is_near && self.room() > 0 {
-                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time);
+                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time, waiter.number);
             } else {
-                self.leave_out(waiter.time);
+                self.leave_out(waiter.time, waiter.number);
             }
         }
     }
 
+    /// Sees an event that will not be in the page. A span may end with it.
+    pub(super) fn unselected(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
+        let first = self.first.unwrap_or(event.header.time);
+        self.spans.see(event, decoded, event.header.time.0.saturating_sub(first.0), None);
+    }
+
+    /// Returns whether a span of the page waits for its stop.
+    pub(super) const fn awaits_stops(&self) -> bool {
+        self.spans.awaits_stops()
+    }
+
     /// Adds an event to the gap after the last event of the page.
-    fn leave_out(&mut self, time: i64) {
+    fn leave_out(&mut self, time: i64, number: u64) {
+        self.spans.leave_out(number);
         match self.gaps.last_mut().filter(|_| self.is_in_gap) {
             Some(gap) => {
                 gap.from = gap.from.min(time);
@@ -147,7 +167,8 @@ impl Html {
         self.is_in_gap = true;
     }
 
-    fn row(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64) {
+    fn row(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64, number: u64) {
+        self.spans.place(event, number, self.held);
         let mut text = String::from(if self.held == 0 { "\n" } else { ",\n" });
         row(&mut text, event, decoded, time, &mut self.strings);
         harmless(&mut text);
@@ -174,10 +195,10 @@ impl Html {
         let mut left = u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
         while let Some((waiter, is_near)) = self.waiting.pop() {
             if room > 0 && (is_near || left <= room) {
-                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time);
+                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time, waiter.number);
                 room -= 1;
             } else {
-                self.leave_out(waiter.time);
+                self.leave_out(waiter.time, waiter.number);
             }
             left -= 1;
         }
@@ -191,19 +212,27 @@ impl Html {
             out.push_str(if index == 0 { "" } else { "," });
             string(out, text);
         }
+        out.push_str("],\n\"spans\":[");
+        for (index, Shown { start, stop, end }) in self.spans.shown().into_iter().enumerate() {
+            push(out, format_args!("{}[{start}", if index == 0 { "" } else { "," }));
+            or_null(out, stop);
+            or_null(out, end);
+            out.push(']');
+        }
         out.push_str("],\n\"about\":{\"title\":");
         string(out, &self.about.title);
         out.push_str(",\"start\":");
         string(out, &self.first.map(|time| time.to_string()).unwrap_or_default());
         for (key, value) in [
-            ("events", self.events),
-            ("leading", self.leading),
-            ("duration", self.last.unsigned_abs()),
+            ("events", Some(self.events)),
+            ("leading", Some(self.leading)),
+            ("duration", Some(self.last.unsigned_abs())),
             ("lost_events", self.about.events_lost),
             ("lost_buffers", self.about.buffers_lost),
-            ("unreadable", self.about.unreadable_bytes),
+            ("unreadable", Some(self.about.unreadable_bytes)),
         ] {
-            push(out, format_args!(",\"{key}\":{value}"));
+            push(out, format_args!(",\"{key}\":"));
+            number_or_null(out, value);
         }
         out.push_str(",\"gaps\":[");
         for (index, Gap { from, to, events }) in self.gaps.iter().enumerate() {
@@ -213,6 +242,20 @@ impl Html {
         harmless(out);
         out.push_str(&halves().1);
     }
+}
+
+/// Appends a number, or null if there is none.
+fn number_or_null(out: &mut String, number: Option<impl fmt::Display>) {
+    match number {
+        Some(number) => push(out, format_args!("{number}")),
+        None => out.push_str("null"),
+    }
+}
+
+/// The same, after a comma.
+fn or_null(out: &mut String, number: Option<impl fmt::Display>) {
+    out.push(',');
+    number_or_null(out, number);
 }
 
 /// Returns the parts of the page before and after its data.

@@ -65,7 +65,7 @@ function durationGroups(spans) {
   for (const span of spans) {
     const name = baseOf(span.start.name) || span.start.name;
     if (!groups.has(name)) groups.set(name, { name, spans: [], open: 0 });
-    if (span.stop) groups.get(name).spans.push(span);
+    if (span.ended) groups.get(name).spans.push(span);
     else groups.get(name).open += 1;
   }
   const length = (span) => span.to - span.from;
@@ -87,7 +87,7 @@ function topOf(events, nameOf) {
     if (!rows.has(name)) rows.set(name, { name, count: 0, time: 0 });
     const row = rows.get(name);
     row.count += 1;
-    if (event.span?.stop && event.opcode === 1) row.time += event.span.to - event.span.from;
+    if (event.span?.ended && event.opcode === 1) row.time += event.span.to - event.span.from;
   }
   return [...rows.values()].sort((one, other) => other.time - one.time || other.count - one.count);
 }
@@ -111,6 +111,7 @@ function loadTrace(source) {
     event.thread = tid === null ? `cpu ${cpu}` : `${process ? `${process} ` : ""}${pid ?? "?"}:${tid}`;
     return event;
   });
+  const spans = spansOf(data.spans, [...events]);
   events.sort((one, other) => one.time - other.time || one.index - other.index);
   events.forEach((event, index) => {
     event.index = index;
@@ -122,8 +123,8 @@ function loadTrace(source) {
     if (!activities.has(event.activity)) activities.set(event.activity, []);
     activities.get(event.activity).push(event);
   }
-  const end = events.reduce((latest, event) => Math.max(latest, event.time), data.about.duration);
-  const spans = pair(events);
+  const last = events.reduce((latest, event) => Math.max(latest, event.time), data.about.duration);
+  const end = spans.reduce((latest, span) => Math.max(latest, span.to), last);
   const threads = new Set(events.map((event) => event.thread)).size;
   return { about: data.about, events, activities, spans, threads, lanes: lanesOf(events, spans), end };
 }
@@ -132,49 +133,21 @@ const ENDINGS = /(?:started|stopped|start|stop|begin|began|ended|end|entered|ent
 
 /** A name without the word that says whether something begins or ends. */
 const baseOf = (name) => name.replace(ENDINGS, "").replace(/[/_\-.: ]+$/, "");
-const functionOf = (event) => event.fields.find(([name, value]) => /^func(tion(name)?)?$/i.test(name) && typeof value === "string")?.[1];
 
 /**
- * Starts and stops: those of one provider and activity, else those of one provider on one thread that nest. A start whose stop is
- * missing has an open end; it is never stretched. Kernel and classic events are about other threads than their header's.
+ * Starts and stops that belong together, as the page was told: rows and the time of the end. A stop need not be in the page. A start
+ * whose stop is missing in the trace has an open end; it is never stretched.
  */
-function pair(events) {
-  const open = new Map();
-  const spans = [];
-  for (const event of events) {
-    if (event.kind === "system" || event.kind === "mof" || (event.opcode !== 1 && event.opcode !== 2)) continue;
-    const byActivity = event.activity !== null;
-    const key = JSON.stringify(byActivity ? [event.provider, event.activity] : [event.provider, event.thread, null]);
-    // Some providers write a start in several versions, and its stop once.
-    const last = open.get(key)?.at(-1)?.start;
-    const repeats = last !== undefined && event.id !== 0 && last.id === event.id && last.task === event.task && last.version !== event.version;
-    if (event.opcode === 1 && repeats) continue;
-    if (event.opcode === 1) {
-      const span = { start: event, stop: null, from: event.time, to: event.time, activity: event.activity, level: event.level };
-      event.span = span;
-      spans.push(span);
-      if (!open.has(key)) open.set(key, []);
-      open.get(key).push(span);
-      continue;
-    }
-    const waiting = open.get(key) ?? [];
-    const named = ({ start }) => start.task === event.task && baseOf(start.name) === baseOf(event.name);
-    const sameTask = ({ start }) => start.task === event.task;
-    const nests = (span) => {
-      const [one, other] = [functionOf(span.start), functionOf(event)];
-      const sameFunction = one === undefined || other === undefined || one === other;
-      return sameTask(span) && (event.task !== 0 || named(span)) && sameFunction;
-    };
-    let place = waiting.findLastIndex(byActivity ? named : nests);
-    if (place < 0 && byActivity) place = waiting.findLastIndex(sameTask);
-    if (place < 0) continue;
-    const span = waiting[place];
-    // On a thread, what began later must have ended before.
-    waiting.splice(place, byActivity ? 1 : waiting.length);
-    Object.assign(span, { stop: event, to: event.time });
-    event.span = span;
-  }
-  return spans;
+function spansOf(list, rows) {
+  return list.map(([first, last, end]) => {
+    const start = rows[first];
+    const stop = last === null ? null : rows[last];
+    const ended = end !== null;
+    const span = { start, stop, ended, from: start.time, to: ended ? end : start.time, activity: start.activity, level: start.level };
+    start.span = span;
+    if (stop) stop.span = span;
+    return span;
+  });
 }
 
 /** One lane for each thread in the order of first events; spans in rows so that none covers another. */

@@ -62,7 +62,7 @@ function createTable(choose) {
     name.append(element("b", "", event.name));
     if (event.opcode !== 0) name.append(element("span", "phase", opcodeName(event.opcode).toLowerCase()));
     const span = event.span;
-    const length = !span ? "" : span.stop ? duration(span.to - span.from) : "open";
+    const length = !span ? "" : span.ended ? duration(span.to - span.from) : "open";
     const took = element("td", `number c-duration${length === "open" ? " open" : ""}`, length);
     if (length === "open") took.title = "Its stop is not in the trace";
     const activity = element("td", "c-activity mono", event.activity?.slice(0, 8) ?? "");

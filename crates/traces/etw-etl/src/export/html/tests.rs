@@ -1,6 +1,6 @@
 //! The page is complete and bounded, and its data cannot break out of its element.
 
-use etw_types::{EventDescriptor, Guid, InType, Level, OutType};
+use etw_types::{EventDescriptor, Guid, InType, Level, Opcode, OutType};
 use serde_json::Value;
 
 use super::hash::hash;
@@ -92,7 +92,7 @@ fn a_page_has_a_limit_of_events_and_of_bytes_and_shows_the_total() {
     let page = |html: Html| {
         let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
         (0..8).for_each(|_| exporter.event(&event).unwrap());
-        exporter.about(About { events_lost: 3, buffers_lost: 4, unreadable_bytes: 5, ..About::default() });
+        exporter.about(About { events_lost: Some(3), buffers_lost: Some(4), unreadable_bytes: 5, ..About::default() });
         let left_out = exporter.left_out();
         let bytes = exporter.html.bytes;
         let data = data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
@@ -233,4 +233,36 @@ fn structs_stacks_and_undecoded_data_are_kept() {
     let nested = trace_logging("S", |builder| builder.structure("Outer", 1, 0).u32("Inner", 7));
     let data = self::data(&page(&[nested], About::default()));
     assert_eq!(data["events"][0][17], serde_json::json!([["Outer", {"fields": [["Inner", 7]]}]]));
+}
+
+#[test]
+fn a_span_ends_although_its_stop_is_left_out() {
+    let event = |timestamp, opcode, thread_id| {
+        let items = ExtendedItem::trace_logging(TRAITS, b"\x05\x00\x00E\0");
+        let descriptor = descriptor().with_opcode(opcode);
+        read(&EventData { timestamp, items: &items, descriptor, thread_id, ..EventData::default() })
+    };
+    // The page holds the first 36 and the last 4 of 100 events.
+    let html = Html { max_events: 40, ..Html::default() };
+    let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
+    exporter.event(&event(100, Opcode::Start, 7)).unwrap();
+    exporter.event(&event(101, Opcode::Start, 8)).unwrap();
+    (2..60).for_each(|number| exporter.event(&event(100 + number, Opcode::Info, 9)).unwrap());
+    exporter.event(&event(160, Opcode::Stop, 7)).unwrap();
+    // Its start is left out as well.
+    exporter.event(&event(161, Opcode::Start, 6)).unwrap();
+    (62..99).for_each(|number| exporter.event(&event(100 + number, Opcode::Info, 9)).unwrap());
+    exporter.event(&event(199, Opcode::Stop, 8)).unwrap();
+    assert_eq!(exporter.left_out(), 60);
+    let data = data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
+    assert_eq!(data["spans"], serde_json::json!([[0, null, 60], [1, 39, 99]]));
+}
+
+#[test]
+fn losses_that_the_trace_does_not_tell_are_null() {
+    let event = trace_logging("E", |builder| builder);
+    let about = About { events_lost: None, buffers_lost: Some(2), ..About::default() };
+    let data = data(&page(&[event], about));
+    assert_eq!(data["about"]["lost_events"], Value::Null);
+    assert_eq!(data["about"]["lost_buffers"], 2);
 }

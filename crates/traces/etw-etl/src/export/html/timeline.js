@@ -145,7 +145,7 @@ function createTimeline(trace, choose, changed) {
     context.globalAlpha = strength;
     context.strokeStyle = colour;
     context.lineWidth = 1;
-    context.setLineDash(span.stop ? [] : [3, 3]);
+    context.setLineDash(span.ended ? [] : [3, 3]);
     context.stroke();
     context.setLineDash([]);
     const room = Math.min(wide - 26, x(span.mark ?? Infinity) - from - 21);
@@ -154,7 +154,7 @@ function createTimeline(trace, choose, changed) {
       context.font = "12px Inter, system-ui, sans-serif";
       context.textAlign = "left";
       // The name, and how long it took where there is room for both.
-      const both = span.stop ? `${span.start.name}  ${duration(span.to - span.from)}` : `${span.start.name} …`;
+      const both = span.ended ? `${span.start.name}  ${duration(span.to - span.from)}` : `${span.start.name} …`;
       const label = context.measureText(both).width <= room ? both : fit(span.start.name, room);
       if (label) context.fillText(label, from + 13, y + (ROW - 3) / 2 + 0.5);
     }
@@ -177,7 +177,7 @@ function createTimeline(trace, choose, changed) {
       if (left < -8 || left > width + 8 || !shown.has(event)) continue;
       const y = markY(event);
       // The ends of a short bar are seen as they are.
-      if (event.span?.stop && event.bar && x(event.span.to) - x(event.span.from) < 36) continue;
+      if (event.span?.ended && event.bar && x(event.span.to) - x(event.span.from) < 36) continue;
       // What would cover the same pixels again is left out: a large trace is drawn as fast as a small one.
       const [row, kind] = [`${y}`, `${y} ${event.level}`];
       if (drawn.get(kind) === Math.round(left) && event !== chosen) continue;

@@ -1,0 +1,49 @@
+//! Executable images.
+
+constants! {
+    "Signatures and magic numbers of headers, ntimage.h."
+    u16 {
+        IMAGE_DOS_SIGNATURE = 0x5A4D,
+        IMAGE_NT_OPTIONAL_HDR64_MAGIC = 0x20B,
+    }
+
+    "The signature of the NT headers, ntimage.h."
+    u32 {
+        IMAGE_NT_SIGNATURE = 0x4550,
+    }
+
+    "Machines, ntimage.h."
+    u16 {
+        IMAGE_FILE_MACHINE_AMD64 = 0x8664,
+    }
+
+    "Bits of `IMAGE_FILE_HEADER.Characteristics`, ntimage.h."
+    u16 {
+        IMAGE_FILE_EXECUTABLE_IMAGE = 0x2,
+        IMAGE_FILE_LARGE_ADDRESS_AWARE = 0x20,
+    }
+
+    "Subsystems, ntimage.h."
+    u16 {
+        IMAGE_SUBSYSTEM_NATIVE = 1,
+    }
+
+    "Bits of `IMAGE_OPTIONAL_HEADER64.DllCharacteristics`, ntimage.h."
+    u16 {
+        IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY = 0x80,
+    }
+
+    "Bits of `IMAGE_SECTION_HEADER.Characteristics`, ntimage.h."
+    u32 {
+        IMAGE_SCN_CNT_CODE = 0x20,
+        IMAGE_SCN_CNT_INITIALIZED_DATA = 0x40,
+        IMAGE_SCN_MEM_EXECUTE = 0x2000_0000,
+        IMAGE_SCN_MEM_READ = 0x4000_0000,
+        IMAGE_SCN_MEM_WRITE = 0x8000_0000,
+    }
+
+    "Bits of `KLDR_DATA_TABLE_ENTRY.Flags`."
+    u32 {
+        LDRP_IMAGE_INTEGRITY_FORCED = 0x20,
+    }
+}
