@@ -20,13 +20,38 @@ pub(super) struct Buffers {
     pub(super) output: GuestSlice<u8>,
 }
 
+/// Where the buffers of a client are, when the driver gets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Location {
+    /// In one buffer of the system.
+    Shared,
+    /// Mapped, or in a buffer of the system, each for itself.
+    Apart,
+    /// In the client's own memory.
+    Client,
+}
+
+impl Location {
+    /// Returns where the buffers of a request are.
+    pub(super) const fn of_request(kind: RequestKind, code: u32) -> Self {
+        match code & 3 {
+            0 if kind.has_code() => Self::Shared,
+            // Programs cannot send internal requests.
+            3 if kind.as_int() == RequestKind::DEVICE_CONTROL.as_int() => Self::Client,
+            _ => Self::Apart,
+        }
+    }
+}
+
 impl Buffers {
     /// Allocates the buffers of a client.
-    pub(super) fn new(input: &[u8], output: u32, buffered: bool) -> Outcome<Self> {
+    pub(super) fn new(input: &[u8], output: u32, location: Location) -> Outcome<Self> {
         let (input_size, output_size) = (input.len() as u64, u64::from(output));
+        let buffered = location == Location::Shared;
         let size = if buffered { input_size.max(output_size) } else { input_size };
-        let new = |size: u64| match size {
-            0 => Ok(GuestPtr::NULL),
+        let new = |size: u64| match (size, location) {
+            (0, _) => Ok(GuestPtr::NULL),
+            (_, Location::Client) => nt_kernel::lock(&kernel().pool).try_new_client_buffer(size),
             _ => nt_kernel::lock(&kernel().pool).try_new_objects(size),
         };
         let first: GuestPtr<u8> = new(size)?;

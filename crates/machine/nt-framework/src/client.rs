@@ -7,7 +7,7 @@ use nt_verifier::exception::changing;
 use nt_verifier::routine::{Outcome, fail};
 use nt_verifier::verify::{self, At, Breach, Kmdf, Rule};
 
-use super::buffers::Buffers;
+use super::buffers::{Buffers, Location};
 use super::request::{self, Request};
 use super::state::{Ended, with};
 use super::{Handle, deliver, device, irp_dispatch, object, preprocess};
@@ -48,8 +48,8 @@ pub fn begin(device: Handle, file: Handle, requested: &IoRequest) -> Outcome<Beg
     if let Some(sent) = irp_dispatch::begin(device, file, requested)? {
         return Ok(Begun::Packet(sent));
     }
-    let buffered = requested.kind.has_code() && requested.code.trailing_zeros() >= 2;
-    let buffers = Buffers::new(&requested.input, requested.room(), buffered)?;
+    let location = Location::of_request(requested.kind, requested.code);
+    let buffers = Buffers::new(&requested.input, requested.room(), location)?;
     let Buffers { input, output } = buffers;
     if requested.sends_output() {
         output.start().write_all(&requested.output_data)?;

@@ -156,6 +156,7 @@ const REQUEST_RULES: RequestRules = RequestRules {
 const HOOKS: Hooks = Hooks {
     page_in: pool::paging::bring_in,
     explain: explain_address,
+    is_beside_client_buffer,
     is_pool: |address| lock_from_handler(&kernel().pool).is_some_and(|pool| pool.range(address).is_some()),
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
@@ -433,4 +434,8 @@ fn explain_address(address: u64, executes: bool) -> Option<(Breach, String)> {
     }
     let pool = lock_from_handler(&kernel().pool)?;
     pool.explain(address, executes)
+}
+
+fn is_beside_client_buffer(address: u64) -> bool {
+    lock_from_handler(&kernel().pool).is_some_and(|pool| pool.is_beside_client_buffer(address))
 }

@@ -1,9 +1,14 @@
-/* A METHOD_NEITHER request whose input another thread reads twice, through a mapping of the locked pages. That thread may run
-   before the dispatch routine has returned, or after it. */
+/* METHOD_NEITHER requests. READ_TWICE: another thread reads the input twice, through a mapping of the locked pages. That thread may
+   run before the dispatch routine has returned, or after it. The others access the page behind the client's buffer: with an
+   exception handler, with a handler at DISPATCH_LEVEL, and without one. */
 
 #include "plain.h"
 
 #define READ_TWICE CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_NEITHER, 0)
+#define READ_BEHIND CTL_CODE(FILE_DEVICE_UNKNOWN, 0x801, METHOD_NEITHER, 0)
+#define PROBE_BEHIND CTL_CODE(FILE_DEVICE_UNKNOWN, 0x802, METHOD_NEITHER, 0)
+#define READ_BEHIND_AT_DISPATCH CTL_CODE(FILE_DEVICE_UNKNOWN, 0x803, METHOD_NEITHER, 0)
+#define READ_BEHIND_UNGUARDED CTL_CODE(FILE_DEVICE_UNKNOWN, 0x804, METHOD_NEITHER, 0)
 
 static WCHAR DeviceName[] = L"\\Device\\CNeither";
 static WCHAR LinkName[] = L"\\DosDevices\\CNeither";
@@ -53,21 +58,67 @@ static NTSTATUS Start(PIRP Irp, PVOID Buffer, ULONG Length)
     return STATUS_PENDING_;
 }
 
+/* In a function of its own, because clang's __try guards calls. */
+static __attribute__((noinline)) VOID Read(const volatile UCHAR *Byte)
+{
+    (void)*Byte; /* mark */
+}
+
+static __attribute__((noinline)) NTSTATUS ReadGuarded(PUCHAR Buffer)
+{
+    __try {
+        Read(Buffer + PAGE_SIZE);
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        return GetExceptionCode();
+    }
+    return 0;
+}
+
+static __attribute__((noinline)) NTSTATUS ProbeGuarded(PUCHAR Buffer)
+{
+    __try {
+        ProbeForWrite(Buffer, PAGE_SIZE + 1, 1);
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        return GetExceptionCode();
+    }
+    return 0;
+}
+
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     PIO_STACK_LOCATION location = Current(Irp);
+    PUCHAR input;
+    ULONG length;
     NTSTATUS status;
+    KIRQL irql;
 
     (void)Device;
     if (location->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
-    if (location->Parameters.DeviceIoControl.IoControlCode != READ_TWICE ||
-        location->Parameters.DeviceIoControl.InputBufferLength != 8) {
+    input = location->Parameters.DeviceIoControl.Type3InputBuffer;
+    length = location->Parameters.DeviceIoControl.InputBufferLength;
+    if (length != 8) {
         return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
     }
-    status = Start(Irp, location->Parameters.DeviceIoControl.Type3InputBuffer, 8);
-    return status == STATUS_PENDING_ ? status : Finish(Irp, status, 0);
+    switch (location->Parameters.DeviceIoControl.IoControlCode) {
+    case READ_TWICE:
+        status = Start(Irp, input, length);
+        return status == STATUS_PENDING_ ? status : Finish(Irp, status, 0);
+    case READ_BEHIND:
+        return Finish(Irp, ReadGuarded(input), 0);
+    case PROBE_BEHIND:
+        return Finish(Irp, ProbeGuarded(Irp->UserBuffer), 0);
+    case READ_BEHIND_AT_DISPATCH:
+        KeRaiseIrql(DISPATCH_LEVEL, &irql);
+        status = ReadGuarded(input);
+        KeLowerIrql(irql);
+        return Finish(Irp, status, 0);
+    case READ_BEHIND_UNGUARDED:
+        Read(input + PAGE_SIZE);
+        return Finish(Irp, 0, 0);
+    }
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
 }
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

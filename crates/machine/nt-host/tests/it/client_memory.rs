@@ -130,3 +130,34 @@ fn a_buffer_changes_after_the_first_read_whichever_thread_reads_it() {
         assert_eq!(output, &outputs[0], "the same run again");
     }
 }
+
+/// The codes of `wdm_neither` that access the page behind the client's buffer.
+const READ_BEHIND: u32 = 0x0022_2007;
+const PROBE_BEHIND: u32 = 0x0022_200B;
+const READ_BEHIND_AT_DISPATCH: u32 = 0x0022_200F;
+const READ_BEHIND_UNGUARDED: u32 = 0x0022_2013;
+
+/// Behind its buffer a client may have no memory, so probes do not prevent the exception. A driver that handles it is correct.
+#[test]
+fn a_driver_may_handle_the_exception_behind_the_buffer_of_a_client() {
+    let host = c::plain("wdm_neither").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    for code in [READ_BEHIND, PROBE_BEHIND] {
+        let reply = device.ioctl(code, &[0; 8], 16).expect("a reply");
+        assert_eq!(reply.status, NtStatus::AccessViolation, "{code:#x}");
+    }
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn an_access_behind_the_buffer_of_a_client_is_a_finding_without_a_handler_or_at_a_raised_irql() {
+    for code in [READ_BEHIND_UNGUARDED, READ_BEHIND_AT_DISPATCH] {
+        let host = c::plain("wdm_neither").start().expect("DriverEntry");
+        let device = host.add_device().expect("a device");
+        assert!(matches!(device.ioctl(code, &[0; 8], 16), Err(Error::Stopped(_))), "{code:#x}");
+        let report = host.report();
+        let [finding] = report.findings() else { panic!("{code:#x}: {:#?}", report.findings()) };
+        assert_eq!(finding.rule, Rule::PoolOverrun, "{code:#x}");
+        assert_eq!(finding.detail, "accesses byte 4096 of a buffer of 8 bytes of the client's own", "{code:#x}");
+    }
+}

@@ -58,7 +58,9 @@ pub fn begin_with(
     let method = if control { requested.code & 3 } else { transfer_method(device)? };
     let room = if control { requested.room() } else { requested.output.max(requested.input.len() as u32) };
     let input = if control || method == 0 { requested.input.as_slice() } else { &[] };
-    let buffers = Buffers::new(method, input, room)?;
+    // Programs cannot send internal requests.
+    let mode = if requested.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode };
+    let buffers = Buffers::new(method, mode, input, room)?;
     if method != 0 {
         let data = if control { &requested.output_data } else { &requested.input };
         buffers.output.write_all(data)?;
@@ -72,8 +74,7 @@ pub fn begin_with(
     };
     let submission = Submission {
         major: requested.kind.as_int(),
-        // Programs cannot send internal requests.
-        mode: if requested.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode },
+        mode,
         parameters,
         system_buffer: if neither { GuestPtr::NULL } else { buffers.system },
         user_buffer: buffers.user,
@@ -128,26 +129,32 @@ struct Buffers {
 
 impl Buffers {
     /// Allocates the buffers. `method` is `METHOD_BUFFERED` (0), `METHOD_IN_DIRECT` (1), `METHOD_OUT_DIRECT` (2) or
-    /// `METHOD_NEITHER` (3).
-    fn new(method: u32, input: &[u8], output: u32) -> Outcome<Self> {
+    /// `METHOD_NEITHER` (3). `mode` is that of the client.
+    fn new(method: u32, mode: Mode, input: &[u8], output: u32) -> Outcome<Self> {
         let mut buffers = Self::default();
-        let allocated = buffers.allocate(method, input, output);
+        let is_client = method == 3 && mode == Mode::User;
+        let allocated = buffers.allocate(method, is_client, input, output);
         if allocated.is_err() {
             buffers.free();
         }
         allocated.map(|()| buffers)
     }
 
-    fn allocate(&mut self, method: u32, input: &[u8], output: u32) -> Outcome {
+    /// Allocates the buffers, which are the client's own memory if `is_client` is set.
+    fn allocate(&mut self, method: u32, is_client: bool, input: &[u8], output: u32) -> Outcome {
         let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });
         if both != 0 {
-            self.system = lock(&kernel().pool).try_new_buffer(both)?;
+            let mut pool = lock(&kernel().pool);
+            self.system = if is_client { pool.try_new_client_buffer(both) } else { pool.try_new_buffer(both) }?;
+            drop(pool);
             self.system.write_all(input)?;
             self.is_unwritten = method == 0 && unwritten(input).is_none();
         }
         self.output = self.system;
         if method != 0 && output != 0 {
-            self.output = lock(&kernel().pool).try_new_objects(output.into())?;
+            let mut pool = lock(&kernel().pool);
+            let length = output.into();
+            self.output = if is_client { pool.try_new_client_buffer(length) } else { pool.try_new_objects(length) }?;
             self.user = self.output;
         }
         if matches!(method, 1 | 2) && output != 0 {

@@ -37,6 +37,8 @@ const MOST_FREED: usize = 65_536;
 const ALIGNMENT: u64 = 16;
 /// The tag of what the host allocates for objects and buffers of requests.
 const SYSTEM: [u8; 4] = *b"Host";
+/// The tag of a client's own buffers, whose addresses a driver gets.
+const CLIENT: [u8; 4] = *b"User";
 /// Fills new memory, so that drivers do not rely on zeroes.
 const FRESH: u8 = 0xC3;
 /// The number of bytes with this value in a row that are not data.
@@ -304,6 +306,12 @@ impl Pool {
         address.map(GuestPtr::new).ok_or(NtStatus::InsufficientResources)
     }
 
+    /// As [`Self::try_new_objects`], for a buffer in the part of memory that a client's program owns on Windows.
+    pub fn try_new_client_buffer(&mut self, size: u64) -> Result<GuestPtr<u8>, NtStatus> {
+        let address = self.object_as(Kind::NonPaged, CLIENT, size);
+        GuestPtr::new(address).non_null().ok_or(NtStatus::InsufficientResources)
+    }
+
     fn find(&self, address: u64) -> Option<&Block> {
         let (_, block) = self.blocks.range(..=address).next_back()?;
         // The inaccessible page after it belongs to the block as well.
@@ -384,6 +392,14 @@ impl Pool {
         self.pages.arena()
     }
 
+    /// Returns whether an address is outside of a client's buffer that is in use. On Windows, the client may have other memory there, or
+    /// none: then an access is an exception, which the driver may handle.
+    pub(crate) fn is_beside_client_buffer(&self, address: u64) -> bool {
+        let is_in_use = |block: &&Block| block.tag == CLIENT && block.freed.is_none();
+        let is_outside = |block: &Block| !(block.address..block.address + block.size).contains(&address);
+        self.find(address).filter(is_in_use).is_some_and(is_outside)
+    }
+
     /// Explains the address of a fault. `executes` says whether the processor fetched an instruction there.
     pub fn explain(&self, address: u64, executes: bool) -> Option<(Breach, String)> {
         if !self.arena()?.contains(address) {
@@ -437,6 +453,7 @@ pub(super) fn text(tag: [u8; 4]) -> String {
 fn described(block: &Block) -> (&'static str, String) {
     match block.tag {
         SYSTEM => ("a", format!("buffer or object of {} bytes from the system", block.size)),
+        CLIENT => ("a", format!("buffer of {} bytes of the client's own", block.size)),
         tag => ("an", format!("allocation of {} bytes with tag {}", block.size, text(tag))),
     }
 }

@@ -18,7 +18,8 @@ use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
 use super::{
-    Exception, HOOKS, changing, explain_address, is_code, ports, processor, raise, registers, resume, shared_data,
+    Exception, HOOKS, changing, explain_address, is_beside_client_buffer, is_code, ports, processor, raise, registers,
+    resume, shared_data,
 };
 use crate::routine::DISPATCH;
 use crate::verify::{self, At, Rule};
@@ -256,7 +257,8 @@ fn end_nested(trap: Trap, rip: u64, nesting: Nesting) -> ! {
 }
 
 /// Returns the exception that a fault is on Windows, or `None` if it stops the machine. A fault at an address that the
-/// verifier can explain is always a finding, even if there is a handler: no handler excuses the use of freed pool.
+/// verifier can explain is always a finding, even if there is a handler: no handler excuses the use of freed pool. But the memory
+/// beside a client's own buffer is the client's affair: a driver that handles the exception has done all that it can.
 fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
     let address = registers.rip;
     let of = |code, parameters| Some(Exception { code, continuable: true, address, parameters });
@@ -266,7 +268,8 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
         (PAGE_FAULT, _) => {
             let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
             let stops = is_guard || trap.address >= USER_END || thread::irql() >= DISPATCH;
-            if stops || trap.is_no_execute() || explain_address(&trap).is_some() {
+            let is_finding = || explain_address(&trap).is_some() && !is_beside_client_buffer(&trap);
+            if stops || trap.is_no_execute() || is_finding() {
                 return None;
             }
             let kind = match trap.error {

@@ -53,6 +53,8 @@ pub struct Hooks {
     pub page_in: fn(u64, &FaultSite) -> bool,
     /// Explains the address of a fault, and whether an instruction was fetched there.
     pub explain: fn(u64, bool) -> Option<(Breach, String)>,
+    /// Returns whether an address is outside of a client's own buffer, where the client may have no memory.
+    pub is_beside_client_buffer: fn(u64) -> bool,
     /// Returns whether an address is in an allocation of the pool, which may contain code of the driver.
     pub is_pool: fn(u64) -> bool,
     /// Updates the times in the page that Windows shares with every process, and returns the page's address.
@@ -90,4 +92,9 @@ fn explain_address(trap: &Trap) -> Option<(Breach, String)> {
         return Some((Rule::AccessViolation.into(), what));
     }
     (HOOKS.find()?.explain)(trap.address, trap.executes())
+}
+
+/// Returns whether the driver accesses an address behind or before a client's own buffer.
+fn is_beside_client_buffer(trap: &Trap) -> bool {
+    !trap.executes() && HOOKS.find().is_some_and(|hooks| (hooks.is_beside_client_buffer)(trap.address))
 }
