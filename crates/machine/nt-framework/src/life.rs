@@ -146,12 +146,19 @@ pub(super) fn dereference(handle: Handle) {
             Rule::FrameworkMisuse,
             format_args!("dereferences an object more often than it was referenced"),
         ),
-        (0, true) => {
-            if let Some(object) = destroy(handle) {
-                free(&object);
-            }
-        }
+        (0, true) => end_of_references(handle),
         _ => {}
+    }
+}
+
+/// Destroys an object that was deleted before, when its last reference is gone. As `FxObject::FinalRelease`, it does so at passive
+/// level if the object is cleaned up there, too.
+fn end_of_references(handle: Handle) {
+    let needs_passive = change_if_exists(handle, |object| object.data.waits());
+    if thread::irql() > PASSIVE && needs_passive == Some(true) {
+        submit(0, move || end_of_references(handle));
+    } else if let Some(object) = destroy(handle) {
+        free(&object);
     }
 }
 

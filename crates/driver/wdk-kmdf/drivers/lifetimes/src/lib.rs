@@ -89,7 +89,7 @@ impl Device for Sender {
 impl Drop for Sender {
     fn drop(&mut self) {
         self.lives.store(0, Ordering::Relaxed);
-        wdk::println!("lifetimes: sender dropped");
+        wdk::println!("lifetimes: sender dropped, passive {}", Passive::current().is_some());
     }
 }
 

@@ -103,7 +103,7 @@ fn a_request_that_outlives_its_device_finds_the_devices_value() {
         [
             "sender cleaned up",
             "completed 0x0, alive true, again Some(NtStatus(0xC0000056 STATUS_DELETE_PENDING))",
-            "sender dropped"
+            "sender dropped, passive true"
         ]
     );
 }
