@@ -13,6 +13,7 @@ use wdk_sys::{PWDFDEVICE_INIT, WDFDEVICE};
 
 use crate::call::wdf;
 use crate::file::FileEvents;
+use crate::lifetime::{self, Kept};
 use crate::text::unicode;
 use crate::{Device, DeviceHandle, DriverHandle, Passive, check, context, file, init};
 
@@ -23,7 +24,8 @@ pub struct ControlInit<'a, T> {
     callback: PhantomData<(*const &'a (), fn() -> T)>,
 }
 
-/// A control device with a context of type `T`. Keep it in a static, and [delete](Self::delete) it before the driver unloads.
+/// A control device with a context of type `T`. Keep it in a static, and [delete](Self::delete) it before the driver unloads. The
+/// value of one that is not deleted is never dropped, like that of a static.
 ///
 /// A driver that also has Plug and Play devices deletes it when the last of them is dropped: until then, Windows does not
 /// unload the driver, and never calls [`Driver::unload`](crate::Driver::unload).
@@ -125,6 +127,10 @@ impl<T: Device> ControlInit<'_, T> {
         match (built, value) {
             (Ok(()), Some(value)) => {
                 let value = ptr::from_ref(value);
+                // Without `delete`, the framework deletes the device with the driver object, and drops no value: it may have freed what
+                // the value uses.
+                // SAFETY: the device was just created.
+                unsafe { lifetime::reference(raw.cast()) };
                 // SAFETY: the device was just created and has its queue.
                 unsafe { wdf!(WdfControlFinishInitializing, raw) };
                 Ok(ControlDevice { raw, value })
@@ -152,6 +158,8 @@ impl<T: Device> ControlDevice<T> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn delete(self, _: Passive<'_>) {
+        // SAFETY: `create` took the reference, which is released when this returns.
+        let _kept = unsafe { Kept::take_over(self.raw.cast()) };
         // SAFETY: this value owns the device, and does not use it any more.
         unsafe { wdf!(WdfObjectDelete, self.raw.cast()) };
     }
@@ -171,7 +179,7 @@ impl<T: Device> Deref for ControlDevice<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: only this value deletes the device.
+        // SAFETY: this value has a reference to the device until it is deleted.
         unsafe { &*self.value }
     }
 }

@@ -29,6 +29,7 @@
 //! | function | object | what keeps it sound |
 //! |---|---|---|
 //! | `ControlDevice::delete` | the control device | it consumes the only value that deletes the device; callbacks that run are in the table above, and a `&T` from the value borrows it |
+//! | ending `DriverEntry` with an error, or [`Driver::unload`](crate::Driver::unload), without `ControlDevice::delete` | the control device, a `Memory` or `UnicodeString` in its value: children of the driver object, which the framework destroys in the order of their creation | a `ControlDevice` has a reference to its device, so the value is not dropped: its drop would delete a second time what is freed. Cleanup callbacks run before anything is destroyed |
 //! | `ChildDevice::mark_missing`, `ChildList::remove`, `DeviceHandle::set_failed` | a device | the framework removes it later, in a thread of its own, as for every removal |
 //! | `RemoteTarget::close` | the file of a target | the target stays: requests that were sent come back first, later ones are refused |
 //! | `Request::complete`, `forward`, `send` and others | the request | they consume it; `input` and `output` borrow it |

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{
-    ControlDevice, Device, DeviceHandle, DriverHandle, Passive, QueueConfig, QueueEvents, Request, SpinLock, WorkItem,
+    ControlDevice, Device, DeviceHandle, DriverHandle, Memory, Passive, QueueConfig, QueueEvents, Request, SpinLock, WorkItem,
     WorkItemEvents, wide,
 };
 
@@ -81,5 +81,31 @@ impl QueueEvents for Control {
         }
         let lives = self.lives.load(Ordering::Relaxed) == ALIVE;
         wdk::println!("lifetimes: control deleted by its client, alive {lives}");
+    }
+}
+
+/// A control device that nothing deletes. Its memory is older than the device, so the framework frees the memory first when it deletes
+/// the driver object.
+struct Forgotten {
+    memory: Memory,
+}
+
+/// Creates the device, and forgets it.
+pub(crate) fn forget(driver: DriverHandle) -> Result<(), NtStatus> {
+    let passive = Passive::current().ok_or(NtStatus::InvalidDeviceState)?;
+    let memory = Memory::copy_of(b"kept", *b"Life")?;
+    driver.control_device(passive, &wide(b"D:P(A;;GA;;;SY)(A;;GA;;;BA)"))?.create(|_| Ok(Forgotten { memory }))?;
+    Ok(())
+}
+
+impl Device for Forgotten {
+    fn cleanup(&self) {
+        wdk::println!("lifetimes: forgotten cleaned up, memory {}", *self.memory == *b"kept");
+    }
+}
+
+impl Drop for Forgotten {
+    fn drop(&mut self) {
+        wdk::println!("lifetimes: forgotten dropped");
     }
 }

@@ -33,6 +33,8 @@ const CREATE_CONTROL: u32 = code(3);
 const NEXT: u32 = code(4);
 /// What is sent to the shared target.
 const TO_TARGET: u32 = code(5);
+/// Creates a control device that is never deleted.
+const FORGET: u32 = code(6);
 
 static NEXT_KIND: AtomicU32 = AtomicU32::new(0);
 static SHARED: SpinLock<Option<IoTarget>> = SpinLock::new(None);
@@ -112,6 +114,7 @@ impl QueueEvents for Sender {
             SEND => self.send(),
             DELETE_IN_WORK => control::create(self.driver).map(|()| control::delete_in_work()),
             CREATE_CONTROL => control::create(self.driver),
+            FORGET => control::forget(self.driver),
             NEXT => request.input_value::<u8>().map(|kind| NEXT_KIND.store(kind.into(), Ordering::Relaxed)),
             _ => Err(NtStatus::InvalidDeviceRequest),
         };

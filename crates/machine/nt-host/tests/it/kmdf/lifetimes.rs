@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_host::{Below, Builder, Device, Error, NtHost, RequestKind};
+use nt_host::{Below, Builder, Device, Error, NtHost, RequestKind, Rule};
 
 use super::{code, driver};
 
@@ -14,6 +14,7 @@ const DELETE_IN_WORK: u32 = code(2);
 const CREATE_CONTROL: u32 = code(3);
 const NEXT: u32 = code(4);
 const TO_TARGET: u32 = code(5);
+const FORGET: u32 = code(6);
 /// How long the device below keeps a request.
 const KEPT: Duration = Duration::from_secs(5);
 
@@ -89,6 +90,16 @@ pub(crate) fn filter(host: &NtHost, lower: u8) -> Result<[NtStatus; 2], Error> {
     Ok(statuses)
 }
 
+/// Lets the driver forget a control device. Returns the driver's lines of the unload and what the run finds after it.
+pub(crate) fn forget(host: &NtHost) -> Result<(Vec<String>, Vec<Rule>), Error> {
+    let device = host.add_device()?;
+    ask(&device, FORGET, &[])?;
+    device.remove()?;
+    let before = lines(host).len();
+    let report = host.unload()?;
+    Ok((lines(host).split_off(before), report.findings().iter().map(|finding| finding.rule).collect()))
+}
+
 fn start() -> NtHost {
     builder().start().expect("DriverEntry")
 }
@@ -133,4 +144,13 @@ fn a_filter_has_no_references_to_the_clients_memory() {
         assert_eq!(filter(&host, lower).expect("the steps"), expected, "{lower}");
     }
     host.unload().expect("unload").assert_clean();
+}
+
+/// The framework deletes the device with the driver object, after the memory that the device's value has.
+#[test]
+fn a_control_device_that_is_never_deleted_does_not_drop_its_value() {
+    let (lines, rules) = forget(&start()).expect("the steps");
+    assert_eq!(lines, ["forgotten cleaned up, memory true"]);
+    assert!(!rules.is_empty(), "the driver must delete the device");
+    assert!(rules.iter().all(|rule| *rule == Rule::ObjectLeak), "{rules:?}");
 }

@@ -284,3 +284,11 @@ fn the_driver_that_uses_what_is_gone_is_clean_on_the_original() {
     }
     host.unload().expect("unload").assert_clean();
 }
+
+#[test]
+fn a_control_device_that_is_never_deleted_does_not_drop_its_value_on_the_original() {
+    let Some(framework) = original() else { return };
+    let host = adapted(lifetimes::builder()).framework(framework).start().expect("DriverEntry");
+    let (lines, rules) = lifetimes::forget(&host).expect("the steps");
+    assert_eq!(lines, ["forgotten cleaned up, memory true"], "{rules:?}");
+}
