@@ -91,6 +91,12 @@ macro_rules! status_newtype {
                 $crate::status::name_of(self.0, &[$($value),*], concat!($($c_name, "\n"),*))
             }
 
+            /// Returns the codes that have a name here.
+            #[must_use]
+            pub const fn all() -> &'static [Self] {
+                &[$(Self($value)),*]
+            }
+
             /// Converts the status to a `Result`.
             ///
             /// # Errors

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod c_code;
+mod constants;
 mod images;
 mod layouts;
 mod published;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -50,31 +50,43 @@ fn host() -> String {
     version.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host").to_owned()
 }
 
+/// The release of windows-sys that the tests use.
+pub(crate) struct Package {
+    pub(crate) version: String,
+    /// The folder of its sources.
+    pub(crate) dir: PathBuf,
+}
+
+/// Finds the sources that Cargo downloaded for the tests.
+pub(crate) fn package() -> Package {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--manifest-path"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        // Packages for other platforms may not have been downloaded; with this filter, cargo needs no network.
+        .args(["--offline", "--filter-platform", &host()])
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let is_wanted_release = |package: &&Value| {
+        package["name"] == "windows-sys" && package["version"].as_str().is_some_and(|text| text.starts_with("0.61."))
+    };
+    let package = metadata["packages"].as_array().unwrap().iter().find(is_wanted_release);
+    let package = package.expect("a dependency of the tests");
+    let dir = Path::new(package["manifest_path"].as_str().unwrap()).with_file_name("src").join("Windows");
+    Package { version: package["version"].as_str().unwrap().to_owned(), dir }
+}
+
 impl Metadata {
-    /// Reads the sources that Cargo downloaded for the tests.
+    /// Reads the sources of one processor.
     pub(crate) fn read(processor: &str) -> Self {
-        let output = Command::new(env!("CARGO"))
-            .args(["metadata", "--format-version", "1", "--manifest-path"])
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
-            // Packages for other platforms may not have been downloaded; with this filter, cargo needs no network.
-            .args(["--offline", "--filter-platform", &host()])
-            .output()
-            .unwrap();
-        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let is_wanted_release = |package: &&Value| {
-            package["name"] == "windows-sys"
-                && package["version"].as_str().is_some_and(|text| text.starts_with("0.61."))
-        };
-        let package = metadata["packages"].as_array().unwrap().iter().find(is_wanted_release);
-        let package = package.expect("a dependency of the tests");
-        let folder = Path::new(package["manifest_path"].as_str().unwrap()).with_file_name("src").join("Windows");
+        let Package { version, dir } = package();
         let features: BTreeSet<String> = MODULES.iter().copied().map(feature).collect();
         let modules = MODULES.map(|path| {
-            let file = folder.join(path.replace("::", "/")).join("mod.rs");
+            let file = dir.join(path.replace("::", "/")).join("mod.rs");
             let text = fs::read_to_string(&file).unwrap();
             (path, Module::parse(&text, |condition| is_wanted(condition, &features, processor)))
         });
-        Self { version: package["version"].as_str().unwrap().to_owned(), modules: modules.into() }
+        Self { version, modules: modules.into() }
     }
 
     /// Returns the features that enable the modules.
