@@ -17,10 +17,6 @@
 /* Writes a line of the log, which the tests compare. */
 #define LOG(...) DbgPrint(__VA_ARGS__)
 
-#define STATUS_CANCELLED_ ((NTSTATUS)0xC0000120)
-#define STATUS_NO_MORE_ENTRIES_ ((NTSTATUS)0x8000001A)
-#define STATUS_INVALID_DEVICE_REQUEST_ ((NTSTATUS)0xC0000010)
-#define STATUS_UNSUCCESSFUL_ ((NTSTATUS)0xC0000001)
 #define MILLISECONDS(count) (-(LONGLONG)(count) * 10000)
 
 static inline ULONG Irql(void)
@@ -32,25 +28,8 @@ static inline ULONG Irql(void)
 
 static inline void InitAttributes(WDF_OBJECT_ATTRIBUTES *attributes, WDFOBJECT parent)
 {
-    __builtin_memset(attributes, 0, sizeof(*attributes));
-    attributes->Size = sizeof(*attributes);
-    attributes->ExecutionLevel = WdfExecutionLevelInheritFromParent;
-    attributes->SynchronizationScope = WdfSynchronizationScopeInheritFromParent;
+    WDF_OBJECT_ATTRIBUTES_INIT(attributes);
     attributes->ParentObject = parent;
-}
-
-/* As WDF_IO_QUEUE_CONFIG_INIT and WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE do it. */
-static inline void InitQueue(WDF_IO_QUEUE_CONFIG *config, WDF_IO_QUEUE_DISPATCH_TYPE type, BOOLEAN is_default)
-{
-    __builtin_memset(config, 0, sizeof(*config));
-    config->Size = sizeof(*config);
-    config->DispatchType = type;
-    config->PowerManaged = WdfUseDefault;
-    config->DefaultQueue = is_default;
-    if (type == WdfIoQueueDispatchParallel) {
-        /* No limit, as in WDF_IO_QUEUE_CONFIG_INIT. With 0, the queue would present nothing. */
-        config->Settings.Parallel.NumberOfPresentedRequests = (ULONG)-1;
-    }
 }
 
 /* Creates the default queue of a device, which presents control requests. */
@@ -59,7 +38,7 @@ static inline NTSTATUS CreateControlQueue(WDFDEVICE device, WDF_IO_QUEUE_DISPATC
 {
     WDF_IO_QUEUE_CONFIG config;
 
-    InitQueue(&config, type, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&config, type);
     config.EvtIoDeviceControl = control;
     return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, NULL);
 }
@@ -71,9 +50,8 @@ static inline void Complete(WDFREQUEST request, NTSTATUS status, ULONG_PTR infor
 
 static inline NTSTATUS CreateDriver(PDRIVER_OBJECT driver, PUNICODE_STRING path, PFN_WDF_DRIVER_DEVICE_ADD add)
 {
-    WDF_DRIVER_CONFIG config = {0};
+    WDF_DRIVER_CONFIG config;
 
-    config.Size = sizeof(config);
-    config.EvtDriverDeviceAdd = add;
+    WDF_DRIVER_CONFIG_INIT(&config, add);
     return WDF(WDFDRIVERCREATE, WdfDriverCreate, driver, path, NULL, &config, NULL);
 }

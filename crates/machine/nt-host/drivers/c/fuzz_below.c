@@ -9,7 +9,6 @@
 #define MAGIC 0x52444854
 #define ENTRIES 16
 #define TAG 'tseT'
-#define NON_PAGED 0x40
 
 typedef struct {
     ULONG magic;
@@ -30,7 +29,7 @@ static NTSTATUS Ask(ULONG Code, PVOID Buffer, ULONG Length)
     output.u.BufferType.Length = Length;
     status = WDF(WDFIOTARGETSENDIOCTLSYNCHRONOUSLY, WdfIoTargetSendIoctlSynchronously, Target, NULL, Code, NULL, &output,
                  NULL, &bytes);
-    return status < 0 || bytes == Length ? status : STATUS_UNSUCCESSFUL_;
+    return status < 0 || bytes == Length ? status : STATUS_UNSUCCESSFUL;
 }
 
 static NTSTATUS ReadTable(void)
@@ -43,14 +42,14 @@ static NTSTATUS ReadTable(void)
         return status;
     }
     if (header.magic != MAGIC) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     if (!BUG && header.count > ENTRIES) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
-    table = ExAllocatePool2(NON_PAGED, ENTRIES * sizeof(*table), TAG);
+    table = ExAllocatePool2(POOL_FLAG_NON_PAGED, ENTRIES * sizeof(*table), TAG);
     if (table == NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     status = Ask(GET_ENTRIES, table, ENTRIES * sizeof(*table));
     if (status < 0) {
@@ -69,7 +68,7 @@ static NTSTATUS ReadTable(void)
 static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
     (void)Queue, (void)Output, (void)Input;
-    Complete(Request, Code == READ_TABLE ? ReadTable() : STATUS_INVALID_DEVICE_REQUEST_, 0);
+    Complete(Request, Code == READ_TABLE ? ReadTable() : STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)

@@ -12,13 +12,7 @@
 #define STACK_IS_SAFE !BUG
 #endif
 
-#ifndef CTL_CODE
-#define CTL_CODE(type, function, method, access) (((type) << 16) | ((access) << 14) | ((function) << 2) | (method))
-#endif
 #define CODE(number) CTL_CODE(0x22, 0x800 + (number), 0, 0)
-#define INVALID ((NTSTATUS)0xC000000D)
-#define BUSY ((NTSTATUS)0x80000011)
-#define NON_PAGED 0x40
 
 /* What a handler knows about its request. */
 typedef struct {
@@ -60,13 +54,13 @@ static ULONG Field(REQUEST *Request, ULONG Index)
 
 static void *Allocate(SIZE_T Size)
 {
-    return ExAllocatePool2(NON_PAGED, Size, TAG);
+    return ExAllocatePool2(POOL_FLAG_NON_PAGED, Size, TAG);
 }
 
 static NTSTATUS MissingLengthCheck(REQUEST *Request)
 {
     if (!BUG && Request->input < 4) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     Sink = *(ULONG *)Request->data;
     return 0;
@@ -78,11 +72,11 @@ static NTSTATUS PoolOverflow(REQUEST *Request)
     ULONG index;
 
     if (Field(Request, 0) != 0x4C4F4F50 || (!BUG && Request->input > 64)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     copy = Allocate(64);
     if (copy == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     for (index = 0; index < Request->input; index++) {
         copy[index] = Request->data[index];
@@ -104,7 +98,7 @@ static NTSTATUS StackOverflow(REQUEST *Request)
     SIZE_T length = Request->input;
 
     if (Field(Request, 0) != 0x4B435453 || (STACK_IS_SAFE && length > sizeof(frame.copy))) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     __asm__ volatile("rep movsb" : "+S"(from), "+D"(to), "+c"(length) : : "memory");
     if (frame.cookie != 0x2B992DDFA232) {
@@ -119,11 +113,11 @@ static NTSTATUS IntegerOverflow(REQUEST *Request)
     ULONG *table;
 
     if (count * 16 > 4096 || (!BUG && count > 256)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     table = Allocate(count * 16 + 16);
     if (table == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     for (index = 0; index < count; index++) {
         table[index * 4] = index;
@@ -139,7 +133,7 @@ static NTSTATUS UseAfterFree(REQUEST *Request)
         if (Used == NULL) {
             Used = Allocate(32);
         }
-        return Used == NULL ? STATUS_NO_MEMORY_ : 0;
+        return Used == NULL ? STATUS_INSUFFICIENT_RESOURCES : 0;
     case 0x12:
         if (Used != NULL && Stage == 0) {
             ExFreePoolWithTag(Used, TAG);
@@ -156,7 +150,7 @@ static NTSTATUS UseAfterFree(REQUEST *Request)
         }
         return 0;
     }
-    return INVALID;
+    return STATUS_INVALID_PARAMETER;
 }
 
 static NTSTATUS DoubleFree(REQUEST *Request)
@@ -166,7 +160,7 @@ static NTSTATUS DoubleFree(REQUEST *Request)
         if (Freed == NULL) {
             Freed = Allocate(48);
         }
-        return Freed == NULL ? STATUS_NO_MEMORY_ : 0;
+        return Freed == NULL ? STATUS_INSUFFICIENT_RESOURCES : 0;
     case 0x22:
         if (Freed != NULL) {
             ExFreePoolWithTag(Freed, TAG);
@@ -176,7 +170,7 @@ static NTSTATUS DoubleFree(REQUEST *Request)
         }
         return 0;
     }
-    return INVALID;
+    return STATUS_INVALID_PARAMETER;
 }
 
 static NTSTATUS TypeConfusion(REQUEST *Request)
@@ -192,12 +186,12 @@ static NTSTATUS TypeConfusion(REQUEST *Request)
         return 0;
     case 0x33:
         if (Object.kind == 0 || (!BUG && Object.kind != 1)) {
-            return INVALID;
+            return STATUS_INVALID_PARAMETER;
         }
         Sink = *Object.value.pointer;
         return 0;
     }
-    return INVALID;
+    return STATUS_INVALID_PARAMETER;
 }
 
 static NTSTATUS UninitializedOutput(REQUEST *Request)
@@ -205,7 +199,7 @@ static NTSTATUS UninitializedOutput(REQUEST *Request)
     ULONG index;
 
     if (Request->output < 64 || Field(Request, 0) != 0x41) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     for (index = BUG ? 8 : 64; index != 0; index--) {
         Request->data[index - 1] = 0;
@@ -217,7 +211,7 @@ static NTSTATUS UninitializedOutput(REQUEST *Request)
 static NTSTATUS TooMuchInformation(REQUEST *Request)
 {
     if (Field(Request, 1) != 0x51) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     Request->information = Field(Request, 0);
     /* Behind the input, the buffer has what others left there. */
@@ -235,13 +229,13 @@ static NTSTATUS PoolLeak(REQUEST *Request)
     ULONG *copy = Allocate(40);
 
     if (copy == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     if (Field(Request, 0) == 0x61 && Field(Request, 2) == 0x62) {
         if (!BUG) {
             ExFreePoolWithTag(copy, TAG);
         }
-        return BUSY;
+        return STATUS_DEVICE_BUSY;
     }
     ExFreePoolWithTag(copy, TAG);
     return 0;
@@ -265,7 +259,7 @@ static NTSTATUS HandleLeak(REQUEST *Request)
     NTSTATUS status;
 
     if (Field(Request, 0) < 0x71) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     status = OpenSoftware(&key);
     if (status >= 0 && !(BUG && Field(Request, 0) == 0x77)) {
@@ -303,7 +297,7 @@ static NTSTATUS LockLeak(REQUEST *Request)
     KIRQL old = KeAcquireSpinLockRaiseToDpc(&Second);
 
     if (Request->input == 37 && BUG) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     KeReleaseSpinLock(&Second, old);
     return 0;
@@ -312,7 +306,7 @@ static NTSTATUS LockLeak(REQUEST *Request)
 static NTSTATUS CompletedTwice(REQUEST *Request)
 {
     if (Request->input != 13) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     Request->taken = TRUE;
     Finish(Request->irp, 0, 0);
@@ -337,7 +331,7 @@ static VOID NTAPI Cancel(PDEVICE_OBJECT Device, PIRP Irp)
         Pending = NULL;
     }
     IoReleaseCancelSpinLock(Irp->CancelIrql);
-    Finish(Irp, STATUS_CANCELLED_, 0);
+    Finish(Irp, STATUS_CANCELLED, 0);
 }
 
 static NTSTATUS CanceledState(REQUEST *Request)
@@ -350,20 +344,20 @@ static NTSTATUS CanceledState(REQUEST *Request)
         IoAcquireCancelSpinLock(&old);
         if (Pending != NULL || Request->irp->Cancel) {
             IoReleaseCancelSpinLock(old);
-            return BUSY;
+            return STATUS_DEVICE_BUSY;
         }
         Request->taken = TRUE;
-        MarkPending(Request->irp);
+        IoMarkIrpPending(Request->irp);
         Pending = Request->irp;
-        SetCancelRoutine(Request->irp, Cancel);
+        IoSetCancelRoutine(Request->irp, Cancel);
         IoReleaseCancelSpinLock(old);
-        return STATUS_PENDING_;
+        return STATUS_PENDING;
     case 0xB2:
         IoAcquireCancelSpinLock(&old);
         irp = Pending;
         Pending = NULL;
         if (irp != NULL) {
-            SetCancelRoutine(irp, NULL);
+            IoSetCancelRoutine(irp, NULL);
         }
         IoReleaseCancelSpinLock(old);
         if (irp != NULL) {
@@ -371,7 +365,7 @@ static NTSTATUS CanceledState(REQUEST *Request)
         }
         return 0;
     }
-    return INVALID;
+    return STATUS_INVALID_PARAMETER;
 }
 
 static NTSTATUS UncheckedAllocation(REQUEST *Request)
@@ -379,7 +373,7 @@ static NTSTATUS UncheckedAllocation(REQUEST *Request)
     ULONG *copy = Allocate(24);
 
     if (!BUG && copy == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     *copy = Request->input;
     ExFreePoolWithTag(copy, TAG);
@@ -391,7 +385,7 @@ static NTSTATUS DivisionByZero(REQUEST *Request)
     ULONG divisor = Field(Request, 1);
 
     if (Field(Request, 0) != 0xC1C1 || (!BUG && divisor == 0)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     Sink = 1000 / divisor;
     return 0;
@@ -402,7 +396,7 @@ static NTSTATUS EndlessLoop(REQUEST *Request)
     ULONG at;
 
     if (Field(Request, 0) != 0xD1D1 || (!BUG && (Field(Request, 1) & 0xFF) == 0)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     for (at = 0; at < 100; at += Field(Request, 1) & 0xFF) {
         Sink = at;
@@ -415,7 +409,7 @@ static NTSTATUS WrongTag(REQUEST *Request)
     void *copy = Allocate(16);
 
     if (copy == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     ExFreePoolWithTag(copy, BUG && Field(Request, 1) == 0xE1E1E1E1 ? 'gnrW' : TAG);
     return 0;
@@ -427,11 +421,11 @@ static NTSTATUS SignedIndex(REQUEST *Request)
     ULONG *table;
 
     if (Field(Request, 0) != 0xF1 || index >= 16 || (!BUG && index < 0)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     table = Allocate(64);
     if (table == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     table[index] = 1;
     ExFreePoolWithTag(table, TAG);
@@ -460,7 +454,7 @@ static NTSTATUS Race(REQUEST *Request)
         if (Shared == NULL) {
             Shared = Allocate(16);
         }
-        return Shared == NULL ? STATUS_NO_MEMORY_ : 0;
+        return Shared == NULL ? STATUS_INSUFFICIENT_RESOURCES : 0;
     case 0x0202:
         shared = Shared;
         if (shared != NULL) {
@@ -471,7 +465,7 @@ static NTSTATUS Race(REQUEST *Request)
         }
         return 0;
     }
-    return INVALID;
+    return STATUS_INVALID_PARAMETER;
 }
 
 /* Without a wait: another request comes in between only if its thread runs there. */
@@ -482,7 +476,7 @@ static NTSTATUS CloseRace(REQUEST *Request)
         if (Slot == NULL) {
             Slot = Allocate(16);
         }
-        return Slot == NULL ? STATUS_NO_MEMORY_ : 0;
+        return Slot == NULL ? STATUS_INSUFFICIENT_RESOURCES : 0;
     case 0x0212:
         if (Slot != NULL) {
             ExFreePoolWithTag(Slot, TAG);
@@ -490,14 +484,14 @@ static NTSTATUS CloseRace(REQUEST *Request)
         }
         return 0;
     }
-    return INVALID;
+    return STATUS_INVALID_PARAMETER;
 }
 
 /* Not a bug: a register of a device. */
 static NTSTATUS ReadPort(REQUEST *Request)
 {
     if (Field(Request, 0) != 0x0411) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     Sink = READ_PORT_UCHAR((PUCHAR)0x80);
     return 0;
@@ -519,7 +513,7 @@ static NTSTATUS WrongOrder(REQUEST *Request)
         }
     } else {
         order = 0;
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     return 0;
 }
@@ -532,15 +526,15 @@ static NTSTATUS DoubleFetch(REQUEST *Request)
     UCHAR *copy;
 
     if (Request->input < 8) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     length = *user;
     if (length > 64 || length + 4 > Request->input) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     copy = Allocate(64);
     if (copy == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     length = BUG ? *user : length;
     for (index = 0; index < length; index++) {
@@ -560,7 +554,7 @@ static NTSTATUS (*const Handlers[])(REQUEST *) = {
 
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     ULONG code = location->Parameters.DeviceIoControl.IoControlCode;
     ULONG number = (code - CODE(0)) / 4;
     REQUEST request = {Irp, Irp->AssociatedIrp.SystemBuffer, location->Parameters.DeviceIoControl.InputBufferLength,
@@ -574,7 +568,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
         return Finish(Irp, DoubleFetch(&request), 0);
     }
     if (code < CODE(0) || number >= sizeof(Handlers) / sizeof(Handlers[0]) || code % 4 != 0) {
-        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     }
     /* The bug of these is that others run at the same time. */
     gated = !BUG || (Handlers[number] != Race && Handlers[number] != CloseRace);
@@ -591,16 +585,16 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 /* A read returns zeroes from a buffer of 256 bytes. */
 static NTSTATUS NTAPI Read(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    ULONG length = Current(Irp)->Parameters.Read.Length, index;
+    ULONG length = IoGetCurrentIrpStackLocation(Irp)->Parameters.Read.Length, index;
     UCHAR *zeroes;
 
     (void)Device;
     if (!BUG && length > 256) {
-        return Finish(Irp, INVALID, 0);
+        return Finish(Irp, STATUS_INVALID_PARAMETER, 0);
     }
     zeroes = Allocate(256);
     if (zeroes == NULL) {
-        return Finish(Irp, STATUS_NO_MEMORY_, 0);
+        return Finish(Irp, STATUS_INSUFFICIENT_RESOURCES, 0);
     }
     for (index = 0; index < length; index++) {
         ((UCHAR *)Irp->AssociatedIrp.SystemBuffer)[index] = zeroes[index];
@@ -612,7 +606,7 @@ static NTSTATUS NTAPI Read(PDEVICE_OBJECT Device, PIRP Irp)
 /* A write has a command of four letters, which are compared one by one. */
 static NTSTATUS NTAPI Write(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    ULONG length = Current(Irp)->Parameters.Write.Length;
+    ULONG length = IoGetCurrentIrpStackLocation(Irp)->Parameters.Write.Length;
     UCHAR *text = Irp->AssociatedIrp.SystemBuffer;
 
     (void)Device;

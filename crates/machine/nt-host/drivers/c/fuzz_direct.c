@@ -7,7 +7,6 @@
 #define SCALE CTL_CODE(FILE_DEVICE_UNKNOWN, 0x801, METHOD_NEITHER, 0)
 #define MAGIC 0x4C424154
 #define ENTRIES 8
-#define INVALID ((NTSTATUS)0xC000000D)
 
 typedef struct {
     ULONG magic;
@@ -25,18 +24,18 @@ static NTSTATUS SendTable(PIRP Irp, ULONG Length)
     ULONG index;
 
     if (Length < sizeof(*table)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     table = MmMapLockedPagesSpecifyCache(Irp->MdlAddress, KernelMode, MmCached, NULL, FALSE, NormalPagePriority);
     if (table == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     if (table->magic != MAGIC || (!BUG && table->count > ENTRIES)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     copy = ExAllocatePoolWithTag(NonPagedPoolNx, ENTRIES, TAG);
     if (copy == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     for (index = 0; index < table->count; index++) {
         copy[index] = table->entries[index % ENTRIES];
@@ -49,7 +48,7 @@ static NTSTATUS SendTable(PIRP Irp, ULONG Length)
 static NTSTATUS Scale(const ULONG *Words, ULONG Length)
 {
     if (Length < 2 * sizeof(*Words) || Words[0] != 0x53434C45 || (!BUG && Words[1] == 0)) {
-        return INVALID;
+        return STATUS_INVALID_PARAMETER;
     }
     Sink = 1000 / Words[1];
     return 0;
@@ -57,7 +56,7 @@ static NTSTATUS Scale(const ULONG *Words, ULONG Length)
 
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     ULONG length = location->Parameters.DeviceIoControl.OutputBufferLength;
 
     (void)Device;
@@ -67,7 +66,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     case SCALE:
         return Finish(Irp, Scale(Irp->UserBuffer, length), 0);
     }
-    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static NTSTATUS NTAPI OpenOrClose(PDEVICE_OBJECT Device, PIRP Irp)

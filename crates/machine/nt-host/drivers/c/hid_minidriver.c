@@ -3,8 +3,6 @@
 #include "plain.h"
 #include <hidport.h>
 
-#define STATUS_INVALID_PARAMETER_ ((NTSTATUS)0xC000000D)
-#define STATUS_BUFFER_TOO_SMALL_ ((NTSTATUS)0xC0000023)
 
 static const UCHAR ReportDescriptor[] = {
     0x06, 0x00, 0xFF, 0x09, 0x01, 0xA1, 0x01,                               /* a collection of the vendor */
@@ -35,10 +33,10 @@ static PDEVICE_OBJECT Lower(PDEVICE_OBJECT Device)
 
 static NTSTATUS Return(PIRP Irp, const VOID *Data, ULONG Length)
 {
-    ULONG room = Current(Irp)->Parameters.DeviceIoControl.OutputBufferLength;
+    ULONG room = IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.OutputBufferLength;
 
     if (room < Length)
-        return Finish(Irp, STATUS_BUFFER_TOO_SMALL_, 0);
+        return Finish(Irp, STATUS_BUFFER_TOO_SMALL, 0);
     RtlCopyMemory(Irp->UserBuffer, Data, Length);
     return Finish(Irp, 0, Length);
 }
@@ -67,7 +65,7 @@ static VOID NTAPI Cancel(PDEVICE_OBJECT Device, PIRP Irp)
         extension->Read = NULL;
     KeReleaseSpinLock(&extension->Lock, irql);
 #if BUG != 5
-    Finish(Irp, STATUS_CANCELLED_, 0);
+    Finish(Irp, STATUS_CANCELLED, 0);
 #endif
 }
 
@@ -79,18 +77,18 @@ static NTSTATUS Read(EXTENSION *Device, PIRP Irp)
     is_new = Device->IsNew;
     Device->IsNew = FALSE;
     if (!is_new) {
-        MarkPending(Irp);
+        IoMarkIrpPending(Irp);
         Device->Read = Irp;
-        SetCancelRoutine(Irp, Cancel);
-        if (Irp->Cancel && SetCancelRoutine(Irp, NULL) != NULL) {
+        IoSetCancelRoutine(Irp, Cancel);
+        if (Irp->Cancel && IoSetCancelRoutine(Irp, NULL) != NULL) {
             Device->Read = NULL;
             KeReleaseSpinLock(&Device->Lock, irql);
-            Finish(Irp, STATUS_CANCELLED_, 0);
-            return STATUS_PENDING_;
+            Finish(Irp, STATUS_CANCELLED, 0);
+            return STATUS_PENDING;
         }
     }
     KeReleaseSpinLock(&Device->Lock, irql);
-    return is_new ? ReturnReport(Irp, Device) : STATUS_PENDING_;
+    return is_new ? ReturnReport(Irp, Device) : STATUS_PENDING;
 }
 
 static NTSTATUS Write(EXTENSION *Device, PIRP Irp)
@@ -100,11 +98,11 @@ static NTSTATUS Write(EXTENSION *Device, PIRP Irp)
     KIRQL irql;
 
     if (packet->reportId != 1 || packet->reportBufferLen != 3)
-        return Finish(Irp, STATUS_INVALID_PARAMETER_, 0);
+        return Finish(Irp, STATUS_INVALID_PARAMETER, 0);
     irql = KeAcquireSpinLockRaiseToDpc(&Device->Lock);
     RtlCopyMemory(Device->Report, packet->reportBuffer, 3);
     read = Device->Read;
-    if (read != NULL && SetCancelRoutine(read, NULL) == NULL)
+    if (read != NULL && IoSetCancelRoutine(read, NULL) == NULL)
         read = NULL;
     if (read != NULL)
         Device->Read = NULL;
@@ -121,7 +119,7 @@ static NTSTATUS Feature(EXTENSION *Device, PIRP Irp, BOOLEAN Set)
     PHID_XFER_PACKET packet = Irp->UserBuffer;
 
     if (packet->reportId != 2 || packet->reportBufferLen < 5)
-        return Finish(Irp, STATUS_INVALID_PARAMETER_, 0);
+        return Finish(Irp, STATUS_INVALID_PARAMETER, 0);
     if (Set)
         RtlCopyMemory(Device->Feature, packet->reportBuffer, 5);
     else
@@ -134,7 +132,7 @@ static NTSTATUS Feature(EXTENSION *Device, PIRP Irp, BOOLEAN Set)
 static NTSTATUS String(PIRP Irp)
 {
     static const WCHAR maker[] = L"Maker", product[] = L"Product";
-    ULONG argument = (ULONG)(ULONG_PTR)Current(Irp)->Parameters.DeviceIoControl.Type3InputBuffer;
+    ULONG argument = (ULONG)(ULONG_PTR)IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.Type3InputBuffer;
 
     LOG("string %u in language %x\n", argument & 0xFFFF, argument >> 16);
     switch (argument & 0xFFFF) {
@@ -143,17 +141,17 @@ static NTSTATUS String(PIRP Irp)
     case HID_STRING_ID_IPRODUCT:
         return Return(Irp, product, sizeof(product));
     default:
-        return Finish(Irp, STATUS_INVALID_PARAMETER_, 0);
+        return Finish(Irp, STATUS_INVALID_PARAMETER, 0);
     }
 }
 
 static NTSTATUS IndexedString(PIRP Irp)
 {
-    ULONG argument = (ULONG)(ULONG_PTR)Current(Irp)->Parameters.DeviceIoControl.Type3InputBuffer;
+    ULONG argument = (ULONG)(ULONG_PTR)IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.Type3InputBuffer;
     WCHAR *text = MmMapLockedPagesSpecifyCache(Irp->MdlAddress, KernelMode, MmCached, NULL, FALSE, NormalPagePriority);
 
-    if (text == NULL || Current(Irp)->Parameters.DeviceIoControl.OutputBufferLength < 4)
-        return Finish(Irp, STATUS_BUFFER_TOO_SMALL_, 0);
+    if (text == NULL || IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.OutputBufferLength < 4)
+        return Finish(Irp, STATUS_BUFFER_TOO_SMALL, 0);
     text[0] = L'0' + (WCHAR)(argument & 0xFFFF);
     text[1] = 0;
     return Finish(Irp, 0, 4);
@@ -165,7 +163,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     HID_DESCRIPTOR descriptor = {sizeof(HID_DESCRIPTOR), HID_HID_DESCRIPTOR_TYPE, 0x111, 0, 1};
     HID_DEVICE_ATTRIBUTES attributes = {sizeof(attributes), 0x1234, 0x5678, 0x100};
 
-    switch (Current(Irp)->Parameters.DeviceIoControl.IoControlCode) {
+    switch (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode) {
     case IOCTL_HID_GET_DEVICE_DESCRIPTOR:
         descriptor.DescriptorList[0].bReportType = BUG == 6 ? 0 : HID_REPORT_DESCRIPTOR_TYPE;
         descriptor.DescriptorList[0].wReportLength = sizeof(ReportDescriptor);
@@ -187,19 +185,19 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     case IOCTL_HID_GET_INDEXED_STRING:
         return IndexedString(Irp);
     default:
-        return Finish(Irp, (NTSTATUS)0xC00000BB, 0);
+        return Finish(Irp, STATUS_NOT_SUPPORTED, 0);
     }
 }
 
 static NTSTATUS NTAPI Pass(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     return IofCallDriver(Lower(Device), Irp);
 }
 
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    UCHAR minor = Current(Irp)->MinorFunction;
+    UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
 
     if (minor == IRP_MN_START_DEVICE || minor == IRP_MN_REMOVE_DEVICE) {
         LOG("%s\n", minor == IRP_MN_START_DEVICE ? "start" : "remove");
@@ -212,7 +210,7 @@ static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Device)
 {
     KeInitializeSpinLock(&Extension(Device)->Lock);
     Extension(Device)->Feature[0] = 2;
-    return BUG == 7 ? STATUS_NO_MEMORY_ : 0;
+    return BUG == 7 ? STATUS_INSUFFICIENT_RESOURCES : 0;
 }
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

@@ -51,26 +51,20 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
 
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
-    WDF_OBJECT_ATTRIBUTES attributes = {0};
-    WDF_IO_QUEUE_CONFIG queue = {0};
+    WDF_OBJECT_ATTRIBUTES attributes;
+    WDF_IO_QUEUE_CONFIG queue;
     WDFDEVICE device;
     NTSTATUS status;
 
     (void)Driver;
-    attributes.Size = sizeof(attributes);
+    WDF_OBJECT_ATTRIBUTES_INIT(&attributes);
     attributes.EvtCleanupCallback = Cleanup;
-    attributes.ExecutionLevel = WdfExecutionLevelInheritFromParent;
-    attributes.SynchronizationScope = WdfSynchronizationScopeInheritFromParent;
     attributes.ContextTypeInfo = &ContextType;
     status = CALL(PFN_WDFDEVICECREATE, WdfDeviceCreate)(WdfDriverGlobals, &Init, &attributes, &device);
     if (status < 0) {
         return status;
     }
-    queue.Size = sizeof(queue);
-    queue.DispatchType = WdfIoQueueDispatchParallel;
-    queue.PowerManaged = WdfUseDefault;
-    queue.DefaultQueue = TRUE;
-    queue.Settings.Parallel.NumberOfPresentedRequests = (ULONG)-1;
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.EvtIoDeviceControl = Control;
     return CALL(PFN_WDFIOQUEUECREATE, WdfIoQueueCreate)(WdfDriverGlobals, device, &queue, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static PDEVICE_OBJECT Own;
 static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
-    DbgPrint("packet %x\n", Irp->Tail.Overlay.CurrentStackLocation->MajorFunction);
+    DbgPrint("packet %x\n", IoGetCurrentIrpStackLocation(Irp)->MajorFunction);
     Irp->IoStatus.Status = 0;
     Irp->IoStatus.Information = 0;
     IofCompleteRequest(Irp, 0);

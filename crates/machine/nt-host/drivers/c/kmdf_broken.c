@@ -56,7 +56,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
 
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
-    WDF_IO_QUEUE_CONFIG queue = {0};
+    WDF_IO_QUEUE_CONFIG queue;
     WDFDEVICE device;
     NTSTATUS status;
 
@@ -65,10 +65,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    queue.Size = sizeof(queue);
-    queue.DispatchType = WdfIoQueueDispatchSequential;
-    queue.PowerManaged = WdfUseDefault;
-    queue.DefaultQueue = TRUE;
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchSequential);
     queue.EvtIoDeviceControl = Control;
     return CALL(PFN_WDFIOQUEUECREATE, WdfIoQueueCreate)(WdfDriverGlobals, device, &queue, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static NTSTATUS NTAPI Process(WDFDEVICE Device, LPGUID Type, PINTERFACE Exposed,
     LOG("process: child %d, type %u, number %u, data %u\n", Device == FirstChild, Type->Data1, own->Number,
         (ULONG)(ULONG_PTR)Data);
     if (own->Number >= 98) {
-        return own->Number == 98 ? (NTSTATUS)0xC00000BB : STATUS_UNSUCCESSFUL_;
+        return own->Number == 98 ? STATUS_NOT_SUPPORTED : STATUS_UNSUCCESSFUL;
     }
     own->Number++;
     return 0;
@@ -181,7 +181,7 @@ static NTSTATUS NTAPI ChildQueryRemove(WDFDEVICE Device)
 
     ANY_WDF(WdfPdoRetrieveIdentificationDescription, Device, &identification);
     LOG("child %u is asked\n", identification.Number);
-    return identification.Number == STAYS ? STATUS_UNSUCCESSFUL_ : 0;
+    return identification.Number == STAYS ? STATUS_UNSUCCESSFUL : 0;
 }
 
 static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PWDFDEVICE_INIT Init)
@@ -193,7 +193,7 @@ static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PW
 
     LOG("create %u\n", Identification->Number);
     if (Identification->Number == 99) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     RtlInitUnicodeString(&text, L"CBUS\\Child");
     ANY_WDF(WdfPdoInitAssignDeviceID, Init, &text);
@@ -209,18 +209,18 @@ static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PW
     status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, NULL, &child);
     parent = (WDFDEVICE)ANY_WDF(WdfChildListGetDevice, List);
     if (status >= 0 && (WDFDEVICE)ANY_WDF(WdfPdoGetParent, child) != parent) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     if (status >= 0 && Identification->Number == 1) {
         FirstChild = child;
         /* Windows does not know the child yet, so its interface has no name. */
         status = (NTSTATUS)ANY_WDF(WdfDeviceCreateDeviceInterface, child, &Types[ONE_WAY], NULL);
-        if (status < 0 || Name(child, ONE_WAY, NULL) != (NTSTATUS)0xC0000184) {
-            return STATUS_UNSUCCESSFUL_;
+        if (status < 0 || Name(child, ONE_WAY, NULL) != STATUS_INVALID_DEVICE_STATE) {
+            return STATUS_UNSUCCESSFUL;
         }
         /* A two-way interface without a callback is refused. */
-        if (Offer(child, ONE_WAY, NULL, FALSE, TRUE) != (NTSTATUS)0xC000000D) {
-            return STATUS_UNSUCCESSFUL_;
+        if (Offer(child, ONE_WAY, NULL, FALSE, TRUE) != STATUS_INVALID_PARAMETER) {
+            return STATUS_UNSUCCESSFUL;
         }
         status = Offer(child, ONE_WAY, NULL, TRUE, FALSE);
         return status < 0 ? status : Offer(child, TWO_WAY, NULL, FALSE, TRUE);
@@ -249,7 +249,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     ITERATOR iterator = {sizeof iterator, 1, {0}};
     WDFDEVICE child;
     ULONG *number;
-    NTSTATUS status = STATUS_INVALID_DEVICE_REQUEST_;
+    NTSTATUS status = STATUS_INVALID_DEVICE_REQUEST;
 
     (void)Output;
     (void)Input;
@@ -320,8 +320,8 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     ANY_WDF(WdfDeviceCreateDeviceInterface, device, &Types[ONE_WAY], NULL);
     ANY_WDF(WdfDeviceCreateDeviceInterface, device, &Types[TWO_WAY], &second);
     /* Only a child has a parent to which queries could be passed. */
-    if (Offer(device, ONE_WAY, &own, TRUE, FALSE) != (NTSTATUS)0xC000000D) {
-        return STATUS_UNSUCCESSFUL_;
+    if (Offer(device, ONE_WAY, &own, TRUE, FALSE) != STATUS_INVALID_PARAMETER) {
+        return STATUS_UNSUCCESSFUL;
     }
     status = Offer(device, ONE_WAY, &own, FALSE, FALSE);
     if (status < 0) {

@@ -7,8 +7,6 @@
     if (!(condition)) {                                                                                               \
         return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
     }
-#define INVALID ((NTSTATUS)0xC000000D)
-#define SMALL ((NTSTATUS)0xC0000023)
 
 static WDFDEVICE Device;
 static ULONG Characteristics;
@@ -19,11 +17,11 @@ static NTSTATUS Buffers(WDFREQUEST Request)
     PVOID buffer = &buffer;
     size_t length = 7;
 
-    CHECK(WDF(WDFREQUESTRETRIEVEINPUTBUFFER, WdfRequestRetrieveInputBuffer, Request, 1000, &buffer, &length) == SMALL);
+    CHECK(WDF(WDFREQUESTRETRIEVEINPUTBUFFER, WdfRequestRetrieveInputBuffer, Request, 1000, &buffer, &length) == STATUS_BUFFER_TOO_SMALL);
     CHECK(buffer == NULL && length == 0);
     buffer = &buffer;
     length = 7;
-    CHECK(WDF(WDFREQUESTRETRIEVEOUTPUTBUFFER, WdfRequestRetrieveOutputBuffer, Request, 1000, &buffer, &length) == SMALL);
+    CHECK(WDF(WDFREQUESTRETRIEVEOUTPUTBUFFER, WdfRequestRetrieveOutputBuffer, Request, 1000, &buffer, &length) == STATUS_BUFFER_TOO_SMALL);
     CHECK(buffer == NULL && length == 0);
     return 0;
 }
@@ -35,11 +33,11 @@ static NTSTATUS Memory(WDFREQUEST Request)
     WDFMEMORY memory;
 
     (void)Request;
-    CHECK(WDF(WDFMEMORYCREATEPREALLOCATED, WdfMemoryCreatePreallocated, NULL, bytes, 0, &memory) == INVALID);
+    CHECK(WDF(WDFMEMORYCREATEPREALLOCATED, WdfMemoryCreatePreallocated, NULL, bytes, 0, &memory) == STATUS_INVALID_PARAMETER);
     CHECK(WDF(WDFMEMORYCREATEPREALLOCATED, WdfMemoryCreatePreallocated, NULL, bytes, 4, &memory) == 0);
-    CHECK(WDF(WDFMEMORYASSIGNBUFFER, WdfMemoryAssignBuffer, memory, bytes, 0) == INVALID);
-    CHECK(WDF(WDFMEMORYCOPYTOBUFFER, WdfMemoryCopyToBuffer, memory, 2, bytes, 4) == SMALL);
-    CHECK(WDF(WDFMEMORYCOPYFROMBUFFER, WdfMemoryCopyFromBuffer, memory, 2, bytes, 4) == (NTSTATUS)0xC0000206);
+    CHECK(WDF(WDFMEMORYASSIGNBUFFER, WdfMemoryAssignBuffer, memory, bytes, 0) == STATUS_INVALID_PARAMETER);
+    CHECK(WDF(WDFMEMORYCOPYTOBUFFER, WdfMemoryCopyToBuffer, memory, 2, bytes, 4) == STATUS_BUFFER_TOO_SMALL);
+    CHECK(WDF(WDFMEMORYCOPYFROMBUFFER, WdfMemoryCopyFromBuffer, memory, 2, bytes, 4) == STATUS_INVALID_BUFFER_SIZE);
     CHECK(WDF(WDFMEMORYCOPYFROMBUFFER, WdfMemoryCopyFromBuffer, memory, 0, bytes, 4) == 0);
     WDF(WDFOBJECTDELETE, WdfObjectDelete, memory);
     return 0;
@@ -52,9 +50,9 @@ static NTSTATUS Strings(WDFREQUEST Request)
     WDFSTRING text;
 
     (void)Request;
-    CHECK(WDF(WDFSTRINGCREATE, WdfStringCreate, &odd, NULL, &text) == INVALID);
-    CHECK(WDF(WDFSTRINGCREATE, WdfStringCreate, &over, NULL, &text) == INVALID);
-    CHECK(WDF(WDFSTRINGCREATE, WdfStringCreate, &none, NULL, &text) == INVALID);
+    CHECK(WDF(WDFSTRINGCREATE, WdfStringCreate, &odd, NULL, &text) == STATUS_INVALID_PARAMETER);
+    CHECK(WDF(WDFSTRINGCREATE, WdfStringCreate, &over, NULL, &text) == STATUS_INVALID_PARAMETER);
+    CHECK(WDF(WDFSTRINGCREATE, WdfStringCreate, &none, NULL, &text) == STATUS_INVALID_PARAMETER);
     CHECK(WDF(WDFSTRINGCREATE, WdfStringCreate, &good, NULL, &text) == 0);
     WDF(WDFOBJECTDELETE, WdfObjectDelete, text);
     return 0;
@@ -68,10 +66,10 @@ static NTSTATUS Links(WDFREQUEST Request)
     (void)Request;
     RtlInitUnicodeString(&first, L"\\DosDevices\\CKmdfDocumented");
     RtlInitUnicodeString(&second, L"\\DosDevices\\CKmdfSecond");
-    CHECK(WDF(WDFDEVICECREATESYMBOLICLINK, WdfDeviceCreateSymbolicLink, Device, &none) == STATUS_INVALID_DEVICE_REQUEST_);
+    CHECK(WDF(WDFDEVICECREATESYMBOLICLINK, WdfDeviceCreateSymbolicLink, Device, &none) == STATUS_INVALID_DEVICE_REQUEST);
     CHECK(WDF(WDFDEVICECREATESYMBOLICLINK, WdfDeviceCreateSymbolicLink, Device, &first) == 0);
     CHECK(WDF(WDFDEVICECREATESYMBOLICLINK, WdfDeviceCreateSymbolicLink, Device, &second) ==
-          STATUS_INVALID_DEVICE_REQUEST_);
+          STATUS_INVALID_DEVICE_REQUEST);
     return 0;
 }
 

@@ -30,7 +30,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    InitQueue(&config, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&config, WdfIoQueueDispatchParallel);
     config.AllowZeroLengthRequests = BUG == 1 || BUG == 3;
     if (BUG < 2) {
         config.EvtIoRead = Read;

@@ -269,7 +269,7 @@ static const FLT_REGISTRATION Registration = {
 
 static VOID NTAPI ControlRequest(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
-    NTSTATUS status = STATUS_INVALID_DEVICE_REQUEST_;
+    NTSTATUS status = STATUS_INVALID_DEVICE_REQUEST;
     ULONG_PTR bytes = 0;
     PVOID buffer;
 
@@ -296,7 +296,7 @@ static VOID NTAPI ControlRequest(WDFQUEUE Queue, WDFREQUEST Request, size_t Outp
 /* The driver's own dispatch routine, in place of the framework's. */
 static NTSTATUS NTAPI Read(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    ULONG length = Irp->Tail.Overlay.CurrentStackLocation->Parameters.Read.Length;
+    ULONG length = IoGetCurrentIrpStackLocation(Irp)->Parameters.Read.Length;
 
     LOG("read of %u bytes, its device %d\n", length, Device == WDF(WDFDEVICEWDMGETDEVICEOBJECT, WdfDeviceWdmGetDeviceObject, Control));
     Irp->IoStatus.Status = length < 3 ? STATUS_BUFFER_TOO_SMALL : 0;

@@ -19,7 +19,6 @@
 #define DISABLE 0x22202C
 #define POLICY 0x222030 /* sets policies that do not exist */
 
-#define STATUS_ACCESS_DENIED_ ((NTSTATUS)0xC0000022)
 
 static WDFINTERRUPT Interrupts[2];
 static ULONG Count, Claims = 1;
@@ -84,14 +83,14 @@ static NTSTATUS NTAPI Enable(WDFINTERRUPT Interrupt, WDFDEVICE Device)
 {
     (void)Device;
     LOG("enable %u, irql %u\n", Interrupt == Interrupts[1], Irql());
-    return BUG == 7 ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 7 ? STATUS_UNSUCCESSFUL : 0;
 }
 
 static NTSTATUS NTAPI Disable(WDFINTERRUPT Interrupt, WDFDEVICE Device)
 {
     (void)Device;
     LOG("disable %u, irql %u\n", Interrupt == Interrupts[1], Irql());
-    return BUG == 8 ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 8 ? STATUS_UNSUCCESSFUL : 0;
 }
 
 static BOOLEAN NTAPI Synchronized(WDFINTERRUPT Interrupt, WDFCONTEXT Context)
@@ -179,7 +178,7 @@ static NTSTATUS NTAPI Prepare(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLIST T
 #endif
     return WDF(WDFCMRESOURCELISTGETDESCRIPTOR, WdfCmResourceListGetDescriptor, Translated, count) == NULL
                ? 0
-               : STATUS_UNSUCCESSFUL_;
+               : STATUS_UNSUCCESSFUL;
 }
 
 static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
@@ -202,7 +201,7 @@ static NTSTATUS NTAPI D0Exit(WDFDEVICE Device, WDF_POWER_DEVICE_STATE To)
 static VOID NTAPI Canceled(WDFREQUEST Request)
 {
     LOG("canceled\n");
-    Complete(Request, STATUS_CANCELLED_, 0);
+    Complete(Request, STATUS_CANCELLED, 0);
 }
 
 static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
@@ -262,8 +261,8 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         return;
     case PACKET:
         irp = WDF(WDFREQUESTWDMGETIRP, WdfRequestWdmGetIrp, Request);
-        LOG("packet: major %x, code %x\n", irp->Tail.Overlay.CurrentStackLocation->MajorFunction,
-            irp->Tail.Overlay.CurrentStackLocation->Parameters.DeviceIoControl.IoControlCode);
+        LOG("packet: major %x, code %x\n", IoGetCurrentIrpStackLocation(irp)->MajorFunction,
+            IoGetCurrentIrpStackLocation(irp)->Parameters.DeviceIoControl.IoControlCode);
         break;
     case COUNTED: {
         UCHAR *out, *in;
@@ -286,7 +285,7 @@ static NTSTATUS NTAPI Counted(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
     LOG("completion routine: %x, %u bytes, context %u\n", Irp->IoStatus.Status, (ULONG)Irp->IoStatus.Information,
         (ULONG)(ULONG_PTR)Context);
     if (Irp->PendingReturned) {
-        Irp->Tail.Overlay.CurrentStackLocation->Control |= 1;
+        IoMarkIrpPending(Irp);
     }
     return 0;
 }
@@ -294,15 +293,15 @@ static NTSTATUS NTAPI Counted(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
 /* Gets IRPs before the framework does. */
 static NTSTATUS NTAPI Preprocess(WDFDEVICE Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION place = Irp->Tail.Overlay.CurrentStackLocation;
+    PIO_STACK_LOCATION place = IoGetCurrentIrpStackLocation(Irp);
     ULONG code = place->Parameters.DeviceIoControl.IoControlCode;
 
     LOG("packet %x.%x\n", place->MajorFunction, place->MinorFunction);
     if (place->MajorFunction == IRP_MJ_DEVICE_CONTROL && code == REFUSED) {
-        Irp->IoStatus.Status = STATUS_ACCESS_DENIED_;
+        Irp->IoStatus.Status = STATUS_ACCESS_DENIED;
         Irp->IoStatus.Information = 0;
         IofCompleteRequest(Irp, 0);
-        return STATUS_ACCESS_DENIED_;
+        return STATUS_ACCESS_DENIED;
     }
     if (place->MajorFunction == IRP_MJ_DEVICE_CONTROL && code == COUNTED) {
         PIO_STACK_LOCATION next = place - 1;
@@ -314,8 +313,7 @@ static NTSTATUS NTAPI Preprocess(WDFDEVICE Device, PIRP Irp)
         return WDF(WDFDEVICEWDMDISPATCHPREPROCESSEDIRP, WdfDeviceWdmDispatchPreprocessedIrp, Device, Irp);
     }
 #if BUG != 2
-    Irp->CurrentLocation++;
-    Irp->Tail.Overlay.CurrentStackLocation++;
+    IoSkipCurrentIrpStackLocation(Irp);
 #endif
     return WDF(WDFDEVICEWDMDISPATCHPREPROCESSEDIRP, WdfDeviceWdmDispatchPreprocessedIrp, Device, Irp);
 }

@@ -16,7 +16,6 @@
 #define CHILD 0x222024
 #define FAIL 0x222028 /* goes to the queue, which completes it; then declares the device failed, waits and uses the device */
 
-#define D3 4 /* WdfPowerDeviceD3 */
 
 static WDFDEVICE Device;
 static WDFQUEUE Managed;
@@ -43,7 +42,7 @@ static NTSTATUS NTAPI D0Entry(WDFDEVICE device, WDF_POWER_DEVICE_STATE From)
     LOG("D0Entry from %u\n", From);
     Show("D0Entry");
     (void)device;
-    return BUG == 4 && From == D3 ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 4 && From == WdfPowerDeviceD3 ? STATUS_UNSUCCESSFUL : 0;
 }
 
 static NTSTATUS NTAPI D0Exit(WDFDEVICE device, WDF_POWER_DEVICE_STATE To)
@@ -51,7 +50,7 @@ static NTSTATUS NTAPI D0Exit(WDFDEVICE device, WDF_POWER_DEVICE_STATE To)
     LOG("D0Exit to %u\n", To);
     Show("D0Exit");
     (void)device;
-    return BUG == 3 && To == D3 ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 3 && To == WdfPowerDeviceD3 ? STATUS_UNSUCCESSFUL : 0;
 }
 
 SHOWS(NTSTATUS, IoSuspend, "SelfManagedIoSuspend", return 0)
@@ -87,10 +86,10 @@ static NTSTATUS NTAPI PrepareHardware(WDFDEVICE device, WDFCMRESLIST Raw, WDFCMR
 SHOWS(NTSTATUS, QueryRemove, "QueryRemove", return 0)
 SHOWS(NTSTATUS, QueryStop, "QueryStop", return 0)
 SHOWS(VOID, SurpriseRemoval, "SurpriseRemoval", return)
-SHOWS(NTSTATUS, ArmS0, "ArmWakeFromS0", return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0)
+SHOWS(NTSTATUS, ArmS0, "ArmWakeFromS0", return BUG == 5 ? STATUS_UNSUCCESSFUL : 0)
 SHOWS(VOID, DisarmS0, "DisarmWakeFromS0", return)
 SHOWS(VOID, TriggeredS0, "WakeFromS0Triggered", return)
-SHOWS(NTSTATUS, ArmSx, "ArmWakeFromSx", return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0)
+SHOWS(NTSTATUS, ArmSx, "ArmWakeFromSx", return BUG == 5 ? STATUS_UNSUCCESSFUL : 0)
 SHOWS(VOID, DisarmSx, "DisarmWakeFromSx", return)
 SHOWS(VOID, TriggeredSx, "WakeFromSxTriggered", return)
 
@@ -164,7 +163,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         Kept = Request;
         return;
     default:
-        status = STATUS_INVALID_DEVICE_REQUEST_;
+        status = STATUS_INVALID_DEVICE_REQUEST;
     }
     Complete(Request, status, 0);
 }
@@ -247,7 +246,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.EvtIoDeviceControl = Control;
     status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, Device, &queue, NULL, &Managed);
     if (status >= 0) {

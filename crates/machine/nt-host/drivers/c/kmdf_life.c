@@ -12,7 +12,7 @@
 #define IOCTL_MEMORY 0x222014
 #define IOCTL_KEEP_CANCELABLE 0x222018
 
-#define FAILS_IF(bug) (BUG == (bug) ? STATUS_UNSUCCESSFUL_ : 0)
+#define FAILS_IF(bug) (BUG == (bug) ? STATUS_UNSUCCESSFUL : 0)
 
 typedef struct {
     const char *Name;
@@ -75,7 +75,7 @@ static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
     LOG("D0Entry from %u\n", From);
     /* WdfPowerDeviceD3 is the state of a device that sleeps. */
     if (BUG == 7 && From == 4)
-        return (NTSTATUS)0xC0000001;
+        return STATUS_UNSUCCESSFUL;
     return FAILS_IF(2);
 }
 
@@ -160,7 +160,7 @@ static VOID NTAPI Stop(WDFQUEUE Queue, WDFREQUEST Request, ULONG Action)
 {
     LOG("IoStop %x\n", Action);
     if (Action & WdfRequestStopActionPurge) {
-        Complete(Request, STATUS_CANCELLED_, 0);
+        Complete(Request, STATUS_CANCELLED, 0);
     } else {
         WDF(WDFREQUESTSTOPACKNOWLEDGE, WdfRequestStopAcknowledge, Request, FALSE);
     }
@@ -169,7 +169,7 @@ static VOID NTAPI Stop(WDFQUEUE Queue, WDFREQUEST Request, ULONG Action)
 static VOID NTAPI Cancel(WDFREQUEST Request)
 {
     LOG("cancel\n");
-    Complete(Request, STATUS_CANCELLED_, 0);
+    Complete(Request, STATUS_CANCELLED, 0);
 }
 
 static VOID NTAPI Resume(WDFQUEUE Queue, WDFREQUEST Request)
@@ -198,7 +198,7 @@ static NTSTATUS Tree(WDFDEVICE Device)
     if (status >= 0) {
         Named(&attributes, NULL);
         if (WDF(WDFOBJECTALLOCATECONTEXT, WdfObjectAllocateContext, first, &attributes, NULL) != 0x40000000) {
-            status = STATUS_UNSUCCESSFUL_;
+            status = STATUS_UNSUCCESSFUL;
         }
     }
     if (status >= 0) {
@@ -273,7 +273,7 @@ static NTSTATUS Collection(WDFDEVICE Device)
 static NTSTATUS TooLarge(WDFLOOKASIDE Small)
 {
     const size_t size = (size_t)1 << 40;
-    const NTSTATUS none = (NTSTATUS)0xC000009A;
+    const NTSTATUS none = STATUS_INSUFFICIENT_RESOURCES;
     WDF_OBJECT_ATTRIBUTES attributes;
     WDFLOOKASIDE list;
     WDFMEMORY memory;
@@ -284,16 +284,16 @@ static NTSTATUS TooLarge(WDFLOOKASIDE Small)
     attributes.ContextSizeOverride = size;
     status = WDF(WDFOBJECTALLOCATECONTEXT, WdfObjectAllocateContext, Small, &attributes, &context);
     if (status != none || context != NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     if (WDF(WDFMEMORYCREATE, WdfMemoryCreate, NULL, NonPagedPoolNx, 'tseT', size, &memory, NULL) != none) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     status = WDF(WDFLOOKASIDELISTCREATE, WdfLookasideListCreate, NULL, size, NonPagedPoolNx, NULL, 'tseT', &list);
     if (status >= 0) {
         status = WDF(WDFMEMORYCREATEFROMLOOKASIDE, WdfMemoryCreateFromLookaside, list, &memory);
         WDF(WDFOBJECTDELETE, WdfObjectDelete, list);
-        status = status == none ? 0 : STATUS_UNSUCCESSFUL_;
+        status = status == none ? 0 : STATUS_UNSUCCESSFUL;
     }
     return status;
 }
@@ -363,7 +363,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         status = Memory(device, Request);
         break;
     default:
-        status = STATUS_INVALID_DEVICE_REQUEST_;
+        status = STATUS_INVALID_DEVICE_REQUEST;
     }
     Complete(Request, status, 0);
 }
@@ -409,7 +409,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         return status;
     }
     Name(device)->Name = "device";
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.EvtIoDeviceControl = Control;
     queue.EvtIoStop = Stop;
     queue.EvtIoResume = Resume;

@@ -7,13 +7,12 @@ static WDFDRIVER Handle;
 
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    UCHAR minor = Irp->Tail.Overlay.CurrentStackLocation->MinorFunction;
+    UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
     NTSTATUS status;
 
     LOG("pnp %x\n", minor);
     Irp->IoStatus.Status = 0;
-    Irp->CurrentLocation++;
-    Irp->Tail.Overlay.CurrentStackLocation++;
+    IoSkipCurrentIrpStackLocation(Irp);
     status = IofCallDriver(Lower, Irp);
     if (minor == IRP_MN_REMOVE_DEVICE) {
         IoDetachDevice(Lower);

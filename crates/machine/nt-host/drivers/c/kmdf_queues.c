@@ -46,13 +46,13 @@ static VOID NTAPI Cancel(WDFREQUEST Request)
     if (Held == Request) {
         Held = NULL;
     }
-    Complete(Request, STATUS_CANCELLED_, 0);
+    Complete(Request, STATUS_CANCELLED, 0);
 }
 
 static VOID NTAPI CanceledOnQueue(WDFQUEUE Queue, WDFREQUEST Request)
 {
     LOG("canceled on queue %u\n", Number(Request));
-    Complete(Request, STATUS_CANCELLED_, 0);
+    Complete(Request, STATUS_CANCELLED, 0);
 }
 
 static VOID NTAPI Ready(WDFQUEUE Queue, WDFCONTEXT Context)
@@ -75,7 +75,7 @@ static VOID NTAPI LimitedControl(WDFQUEUE Queue, WDFREQUEST Request, size_t Outp
 {
     LOG("limited %u\n", Number(Request));
     if (WDF(WDFREQUESTMARKCANCELABLEEX, WdfRequestMarkCancelableEx, Request, Cancel) < 0) {
-        Complete(Request, STATUS_CANCELLED_, 0);
+        Complete(Request, STATUS_CANCELLED, 0);
     }
 }
 
@@ -146,7 +146,7 @@ static NTSTATUS Do(ULONG Code, ULONG Argument)
     case RELEASE:
         request = Held;
         if (request == NULL) {
-            return STATUS_UNSUCCESSFUL_;
+            return STATUS_UNSUCCESSFUL;
         }
         Held = NULL;
         LOG("unmark %x\n", WDF(WDFREQUESTUNMARKCANCELABLE, WdfRequestUnmarkCancelable, request));
@@ -159,7 +159,7 @@ static NTSTATUS Do(ULONG Code, ULONG Argument)
     case FINISH_SEQUENTIAL:
         request = Current;
         if (request == NULL) {
-            return STATUS_UNSUCCESSFUL_;
+            return STATUS_UNSUCCESSFUL;
         }
         Current = NULL;
         Complete(request, 0, 0);
@@ -191,7 +191,7 @@ static NTSTATUS Do(ULONG Code, ULONG Argument)
     case MARK_LATE:
         request = Held;
         if (request == NULL) {
-            return STATUS_UNSUCCESSFUL_;
+            return STATUS_UNSUCCESSFUL;
         }
         LOG("is canceled %u\n", WDF(WDFREQUESTISCANCELED, WdfRequestIsCanceled, request));
         WDF(WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable, request, Cancel);
@@ -199,7 +199,7 @@ static NTSTATUS Do(ULONG Code, ULONG Argument)
     case FAIL:
         return (NTSTATUS)(0xC0200200 + Argument);
     default:
-        return STATUS_INVALID_DEVICE_REQUEST_;
+        return STATUS_INVALID_DEVICE_REQUEST;
     }
 }
 
@@ -263,14 +263,14 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    InitQueue(&config, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&config, WdfIoQueueDispatchParallel);
     config.EvtIoDeviceControl = Control;
 #if BUG == 1
     config.Settings.Parallel.NumberOfPresentedRequests = 0;
 #endif
     status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, NULL);
     if (status >= 0) {
-        InitQueue(&config, WdfIoQueueDispatchManual, FALSE);
+        WDF_IO_QUEUE_CONFIG_INIT(&config, WdfIoQueueDispatchManual);
         config.EvtIoCanceledOnQueue = CanceledOnQueue;
         config.PowerManaged = WdfFalse;
 #if BUG == 4
@@ -282,7 +282,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         status = WDF(WDFIOQUEUEREADYNOTIFY, WdfIoQueueReadyNotify, Manual, Ready, (WDFCONTEXT)9);
     }
     if (status >= 0) {
-        InitQueue(&config, WdfIoQueueDispatchSequential, FALSE);
+        WDF_IO_QUEUE_CONFIG_INIT(&config, WdfIoQueueDispatchSequential);
         config.EvtIoDeviceControl = SequentialControl;
 #if BUG == 2
         config.Settings.Parallel.NumberOfPresentedRequests = 1;
@@ -293,7 +293,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, &Sequential);
     }
     if (status >= 0) {
-        InitQueue(&config, WdfIoQueueDispatchParallel, FALSE);
+        WDF_IO_QUEUE_CONFIG_INIT(&config, WdfIoQueueDispatchParallel);
         config.EvtIoDeviceControl = LimitedControl;
         config.PowerManaged = WdfFalse;
         config.Settings.Parallel.NumberOfPresentedRequests = 2;

@@ -18,7 +18,6 @@
 #define BELOW_SLOW 0x222104
 #define BELOW_DIRECT 0x222109 /* METHOD_IN_DIRECT: adds 1 to the first byte of the output buffer */
 
-#define STATUS_SUCCESS_ ((NTSTATUS)0)
 
 typedef struct {
     ULONG Remote;
@@ -95,10 +94,10 @@ static NTSTATUS NTAPI QueryRemove(WDFIOTARGET Target)
 
     LOG("query remove, irql %u\n", Irql());
     if (count++ == 0) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     WDF(WDFIOTARGETCLOSEFORQUERYREMOVE, WdfIoTargetCloseForQueryRemove, Target);
-    return STATUS_SUCCESS_;
+    return STATUS_SUCCESS;
 }
 
 static VOID NTAPI RemoveCanceled(WDFIOTARGET Target)
@@ -123,7 +122,7 @@ static NTSTATUS NTAPI Removal(PVOID Notification, PVOID Context)
     LOG("notified: version %u, %u bytes, event %x, file %d, context %u\n", sizes[0], sizes[1], ((ULONG *)Notification)[1],
         ((PFILE_OBJECT *)Notification)[3] == Watched && Watched->DeviceObject != NULL,
         (ULONG)(ULONG_PTR)Context);
-    return STATUS_SUCCESS_;
+    return STATUS_SUCCESS;
 }
 
 static NTSTATUS Notify(const Order *order)
@@ -179,7 +178,7 @@ static NTSTATUS Open(const Order *order)
 
 static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
-    NTSTATUS status = STATUS_SUCCESS_;
+    NTSTATUS status = STATUS_SUCCESS;
     WDFIOTARGET target;
     Order *order;
 
@@ -228,7 +227,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         LOG("canceled: %d\n", WDF(WDFREQUESTCANCELSENTREQUEST, WdfRequestCancelSentRequest, Last));
         break;
     default:
-        status = STATUS_INVALID_DEVICE_REQUEST_;
+        status = STATUS_INVALID_DEVICE_REQUEST;
     }
     LOG("state %u\n", WDF(WDFIOTARGETGETSTATE, WdfIoTargetGetState, target));
     Complete(Request, status, 0);
@@ -238,7 +237,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
 static VOID NTAPI Canceled(WDFREQUEST Request)
 {
     LOG("the other device cancels\n");
-    Complete(Request, STATUS_CANCELLED_, 0);
+    Complete(Request, STATUS_CANCELLED, 0);
 }
 
 static VOID NTAPI Other(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
@@ -265,7 +264,7 @@ static VOID NTAPI Other(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_
 /* Handles the IRPs of the WDM device, and leaves those of other devices to the framework. */
 static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION place = Irp->Tail.Overlay.CurrentStackLocation;
+    PIO_STACK_LOCATION place = IoGetCurrentIrpStackLocation(Irp);
     NTSTATUS status = place->MajorFunction == IRP_MJ_PNP ? Irp->IoStatus.Status : 0;
     ULONG_PTR bytes = 0;
 
@@ -338,14 +337,14 @@ static NTSTATUS MakeOthers(WDFDRIVER Driver)
     Packets->Flags &= ~0x80; /* DO_DEVICE_INITIALIZING */
     init = WDF(WDFCONTROLDEVICEINITALLOCATE, WdfControlDeviceInitAllocate, Driver, &sddl);
     if (init == NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     WDF(WDFDEVICEINITASSIGNNAME, WdfDeviceInitAssignName, init, &name);
     status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &init, NULL, &ControlDevice);
     if (status < 0) {
         return status;
     }
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.EvtIoDeviceControl = Other;
     status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, ControlDevice, &queue, NULL, NULL);
     WDF(WDFCONTROLFINISHINITIALIZING, WdfControlFinishInitializing, ControlDevice);
@@ -370,7 +369,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.EvtIoDeviceControl = Control;
     status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &queue, NULL, NULL);
     return status < 0 ? status : MakeOthers(Driver);

@@ -65,7 +65,7 @@ static NTSTATUS NTAPI FilterRemove(WDFDEVICE Device, WDFIORESREQLIST Requirement
     WDF(WDFIORESOURCEREQUIREMENTSLISTSETSLOTNUMBER, WdfIoResourceRequirementsListSetSlotNumber, Requirements, 7);
     WDF(WDFIORESOURCEREQUIREMENTSLISTSETINTERFACETYPE, WdfIoResourceRequirementsListSetInterfaceType, Requirements,
         PCIBus);
-    return BUG == 1 ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 1 ? STATUS_UNSUCCESSFUL : 0;
 }
 
 static VOID NTAPI Cleanup(WDFOBJECT Object)
@@ -118,7 +118,7 @@ static NTSTATUS NTAPI FilterAdd(WDFDEVICE Device, WDFIORESREQLIST Requirements)
     /* The mistakes: there are no such lists. */
     WDF(WDFIORESOURCEREQUIREMENTSLISTREMOVE, WdfIoResourceRequirementsListRemove, Requirements, 5);
 #endif
-    return BUG == 2 ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 2 ? STATUS_UNSUCCESSFUL : 0;
 }
 
 static NTSTATUS NTAPI RemoveAdded(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLIST Translated)
@@ -133,7 +133,7 @@ static NTSTATUS NTAPI RemoveAdded(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLI
     LOG("appended: %x\n", WDF(WDFCMRESOURCELISTAPPENDDESCRIPTOR, WdfCmResourceListAppendDescriptor, Translated, &copy));
     LOG("inserted: %x\n", WDF(WDFCMRESOURCELISTINSERTDESCRIPTOR, WdfCmResourceListInsertDescriptor, Translated, &copy, 0));
     LOG("left: %u and %u\n", ASSIGNED(Raw), ASSIGNED(Translated));
-    return BUG == 3 + (LONG)Starts++ ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 3 + (LONG)Starts++ ? STATUS_UNSUCCESSFUL : 0;
 }
 
 static NTSTATUS NTAPI Prepare(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLIST Translated)

@@ -109,7 +109,7 @@ static NTSTATUS NTAPI CreateChild(PVOID List, PVOID Identification, PWDFDEVICE_I
     }
     child = Device(&Init, NULL);
     if (child == NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     if (Is(L"ChildDeviceInitApi") && Broken) {
         FX(WdfDeviceInitSetExclusive, copy, FALSE);
@@ -248,7 +248,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     BeforeCreate(Init);
     device = Device(&Init, Is(L"Cleanup4CtlDeviceRegistered") && Broken ? NULL : (PVOID)Cleanup);
     if (device == NULL) {
-        return Is(L"DeviceCreateFail") && Broken ? 0 : STATUS_UNSUCCESSFUL_;
+        return Is(L"DeviceCreateFail") && Broken ? 0 : STATUS_UNSUCCESSFUL;
     }
     AfterCreate(Init, copy, device);
     return 0;
@@ -257,7 +257,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 static NTSTATUS NTAPI LateAddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
 {
     CreateDriver(Driver, RegistryPath, DeviceAdd);
-    return STATUS_UNSUCCESSFUL_;
+    return STATUS_UNSUCCESSFUL;
 }
 
 /* A driver without EvtDriverDeviceAdd has a control device. */

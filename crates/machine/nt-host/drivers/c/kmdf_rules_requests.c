@@ -32,7 +32,7 @@ static void Finish(WDFREQUEST Request)
 {
     NTSTATUS status = Unmark(Request);
 
-    if (status != STATUS_CANCELLED_ || Broken) {
+    if (status != STATUS_CANCELLED || Broken) {
         Complete(Request, 0, 0);
     }
 }
@@ -43,7 +43,7 @@ static VOID NTAPI Cancel(WDFREQUEST Request)
         Finish(Request);
     }
     if (!(Is(L"DeferredRequestCompleted") && Broken)) {
-        Complete(Request, STATUS_CANCELLED_, 0);
+        Complete(Request, STATUS_CANCELLED, 0);
     }
     Kept = NULL;
 }
@@ -84,13 +84,13 @@ static NTSTATUS NTAPI Completed(PDEVICE_OBJECT Object, PIRP Irp, PVOID Context)
 
 static NTSTATUS NTAPI Dispatch(WDFDEVICE To, UCHAR Major, UCHAR Minor, ULONG Code, PVOID Context, PIRP Irp, PVOID Inner)
 {
-    PIO_STACK_LOCATION current = Irp->Tail.Overlay.CurrentStackLocation;
+    PIO_STACK_LOCATION current = IoGetCurrentIrpStackLocation(Irp);
 
     if (Is(L"FwdIrpToIoQueueValid") && Broken) {
-        current->Control |= 1; /* as IoMarkIrpPending */
+        IoMarkIrpPending(Irp);
         Packet = Irp;
         FX(WdfWorkItemEnqueue, Later);
-        return (NTSTATUS)0x103; /* STATUS_PENDING */
+        return STATUS_PENDING; /* STATUS_PENDING */
     }
     if (Is(L"SetCompletionRoutineFromDispatch")) {
         if (Broken) {
@@ -318,7 +318,7 @@ static VOID NTAPI Resume(WDFQUEUE Queue, WDFREQUEST Request)
 static void Gone(void)
 {
     if (Is(L"EvtSurpriseRemoveNoRequestComplete") && Kept != NULL) {
-        Complete(Kept, STATUS_CANCELLED_, 0);
+        Complete(Kept, STATUS_CANCELLED, 0);
         Kept = NULL;
     }
     if (Is(L"EvtSurpriseRemoveNoSuspendQueue")) {
@@ -346,7 +346,7 @@ static NTSTATUS CreateQueues(void)
     WDF_IO_QUEUE_CONFIG queue;
     NTSTATUS status;
 
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.EvtIoDeviceControl = Control;
     queue.EvtIoRead = Read;
     queue.EvtIoWrite = Write;
@@ -360,7 +360,7 @@ static NTSTATUS CreateQueues(void)
     if (status < 0) {
         return status;
     }
-    InitQueue(&queue, WdfIoQueueDispatchManual, FALSE);
+    WDF_IO_QUEUE_CONFIG_INIT(&queue, WdfIoQueueDispatchManual);
     return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, Device, &queue, NULL, &Manual);
 }
 

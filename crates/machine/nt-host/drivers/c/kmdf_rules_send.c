@@ -25,7 +25,7 @@ static VOID NTAPI OwnDone(WDFREQUEST Request, WDFIOTARGET From, PWDF_REQUEST_COM
 
 static VOID NTAPI Cancel(WDFREQUEST Request)
 {
-    Complete(Request, STATUS_CANCELLED_, 0);
+    Complete(Request, STATUS_CANCELLED, 0);
 }
 
 static BOOLEAN Send(WDFREQUEST Request, ULONG Flags)
@@ -263,7 +263,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.EvtIoDeviceControl = Control;
     queue.EvtIoInternalDeviceControl = InternalControl;
     queue.EvtIoRead = Read;

@@ -79,8 +79,7 @@ static VOID NTAPI SurpriseRemoval(WDFDEVICE device)
 static NTSTATUS NTAPI QueryState(WDFDEVICE device, PIRP Irp)
 {
     LOG("asked for the state\n");
-    Irp->CurrentLocation++;
-    Irp->Tail.Overlay.CurrentStackLocation++;
+    IoSkipCurrentIrpStackLocation(Irp);
     return WDF(WDFDEVICEWDMDISPATCHPREPROCESSEDIRP, WdfDeviceWdmDispatchPreprocessedIrp, device, Irp);
 }
 
@@ -96,7 +95,7 @@ static NTSTATUS SendToSelf(void)
     KeInitializeEvent(&event, 0, FALSE);
     irp = IoBuildDeviceIoControlRequest(PING, object, NULL, 0, &output, sizeof(output), TRUE, &event, &block);
     if (irp == NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     status = IofCallDriver(object, irp);
     if (status == 0x103) { /* STATUS_PENDING */
@@ -135,7 +134,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         status = SendToSelf();
         break;
     default:
-        status = STATUS_INVALID_DEVICE_REQUEST_;
+        status = STATUS_INVALID_DEVICE_REQUEST;
     }
     Complete(Request, status, 0);
 }
@@ -167,7 +166,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     }
     LOG("created, policy %x\n", Policy(Device));
     Show(Device);
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+    WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
     queue.PowerManaged = WdfFalse;
     queue.EvtIoDeviceControl = Control;
     status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, Device, &queue, NULL, NULL);
@@ -175,7 +174,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         return status;
     }
     /* A queue for the requests that the driver sends to itself. */
-    InitQueue(&queue, WdfIoQueueDispatchParallel, FALSE);
+    WDF_IO_QUEUE_CONFIG_INIT(&queue, WdfIoQueueDispatchParallel);
     queue.PowerManaged = WdfFalse;
     queue.EvtIoInternalDeviceControl = Control;
     status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, Device, &queue, NULL, &internal);
@@ -201,7 +200,7 @@ static VOID NTAPI OwnUnload(PDRIVER_OBJECT Driver)
 static NTSTATUS NTAPI OwnAddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
 {
     LOG("own AddDevice\n");
-    return AddDevice == NULL ? STATUS_UNSUCCESSFUL_ : AddDevice(Driver, Physical);
+    return AddDevice == NULL ? STATUS_UNSUCCESSFUL : AddDevice(Driver, Physical);
 }
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)

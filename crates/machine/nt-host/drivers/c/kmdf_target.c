@@ -92,7 +92,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     case OWN:
         Waiting = Request;
         if (Own(FALSE) < 0) {
-            Complete(Request, STATUS_UNSUCCESSFUL_, 0);
+            Complete(Request, STATUS_UNSUCCESSFUL, 0);
         }
         return;
     case CANCEL:
@@ -108,7 +108,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         WDF(WDFREQUESTSEND, WdfRequestSend, Request, Target, &forget);
         return;
     }
-    Complete(Request, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    Complete(Request, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)

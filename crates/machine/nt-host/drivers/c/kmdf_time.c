@@ -265,7 +265,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         break;
     case DEFERRED:
         if (!WDF(WDFDPCENQUEUE, WdfDpcEnqueue, Dpc)) {
-            status = STATUS_UNSUCCESSFUL_;
+            status = STATUS_UNSUCCESSFUL;
         }
         break;
     case LOCKS:
@@ -281,7 +281,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         status = Ends();
         break;
     default:
-        status = STATUS_INVALID_DEVICE_REQUEST_;
+        status = STATUS_INVALID_DEVICE_REQUEST;
     }
     Complete(Request, status, 0);
 }
@@ -348,7 +348,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     attributes.SynchronizationScope = WdfSynchronizationScopeDevice;
     status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, &attributes, &Device);
     if (status >= 0) {
-        InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
+        WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE(&queue, WdfIoQueueDispatchParallel);
         queue.EvtIoDeviceControl = Control;
         status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, Device, &queue, NULL, NULL);
     }

@@ -63,7 +63,7 @@ static NTSTATUS Control(PDEVICE_OBJECT Device, PIRP Irp)
 __declspec(dllexport) NTSTATUS DllInitialize(PUNICODE_STRING Path)
 {
     LOG("library: initialize %wZ\n", Path);
-    return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0;
+    return BUG == 5 ? STATUS_UNSUCCESSFUL : 0;
 }
 
 __declspec(dllexport) NTSTATUS DllUnload(void)
@@ -83,7 +83,7 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     LOG("library: entry %wZ\n", Path);
 #if BUG == 2
-    return STATUS_UNSUCCESSFUL_;
+    return STATUS_UNSUCCESSFUL;
 #endif
 #if BUG == 1
     LibraryAllocate(24); /* mark own leak */

@@ -44,7 +44,7 @@ static NTSTATUS Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
     ULONG *buffer = Irp->AssociatedIrp.SystemBuffer;
-    switch (Current(Irp)->Parameters.DeviceIoControl.IoControlCode) {
+    switch (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode) {
     case ADD:
         *buffer = Add(*buffer);
         return Finish(Irp, 0, 4);
@@ -57,7 +57,7 @@ static NTSTATUS Control(PDEVICE_OBJECT Device, PIRP Irp)
     case SEND:
         return Finish(Irp, Send(), 0);
     default:
-        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     }
 }
 

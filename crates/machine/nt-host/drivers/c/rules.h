@@ -8,8 +8,6 @@
 #define IRP_MJ_SYSTEM_CONTROL_ 0x17
 #define IRP_MJ_SHUTDOWN_ 0x10
 #define IRP_MN_SURPRISE_REMOVAL_ 0x17
-#define STATUS_MORE_PROCESSING_REQUIRED_ ((NTSTATUS)0xC0000016)
-#define STATUS_NOT_SUPPORTED_ ((NTSTATUS)0xC00000BB)
 #define ANY_MINOR 0xFF
 
 typedef struct {
@@ -64,15 +62,15 @@ static void ReleaseAndWait(PDEVICE_OBJECT Device, PVOID Tag)
 static NTSTATUS NTAPI SetEvent(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
 {
     KeSetEvent((PKEVENT)Event, 0, FALSE);
-    return STATUS_MORE_PROCESSING_REQUIRED_;
+    return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 /* Copies the stack location for the driver below, and sets a completion routine for every result. */
 static void CopyLocation(PIRP Irp, PIO_COMPLETION_ROUTINE Routine, PVOID Context)
 {
-    PIO_STACK_LOCATION next = Current(Irp) - 1;
+    PIO_STACK_LOCATION next = IoGetCurrentIrpStackLocation(Irp) - 1;
 
-    *next = *Current(Irp);
+    *next = *IoGetCurrentIrpStackLocation(Irp);
     next->CompletionRoutine = Routine;
     next->Context = Context;
     next->Control = Routine == NULL ? 0 : 0xE0;
@@ -80,7 +78,7 @@ static void CopyLocation(PIRP Irp, PIO_COMPLETION_ROUTINE Routine, PVOID Context
 
 static NTSTATUS PassOn(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     return IofCallDriver(Extension(Device)->Lower, Irp);
 }
 
@@ -102,7 +100,7 @@ static NTSTATUS ForwardAndWait(PDEVICE_OBJECT Device, PIRP Irp)
 
     KeInitializeEvent(&event, 0, FALSE);
     CopyLocation(Irp, SetEvent, &event);
-    if (IofCallDriver(Extension(Device)->Lower, Irp) == STATUS_PENDING_) {
+    if (IofCallDriver(Extension(Device)->Lower, Irp) == STATUS_PENDING) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     return Irp->IoStatus.Status;
@@ -164,7 +162,7 @@ static NTSTATUS ShutDown(PDEVICE_OBJECT Device)
 
     KeInitializeEvent(&event, 0, FALSE);
     irp = IoBuildSynchronousFsdRequest(IRP_MJ_SHUTDOWN_, Device, NULL, 0, NULL, &event, &block);
-    if (IofCallDriver(Device, irp) == STATUS_PENDING_) {
+    if (IofCallDriver(Device, irp) == STATUS_PENDING) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     return block.Status;
@@ -172,7 +170,7 @@ static NTSTATUS ShutDown(PDEVICE_OBJECT Device)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    UCHAR major = Current(Irp)->MajorFunction, minor = Current(Irp)->MinorFunction;
+    UCHAR major = IoGetCurrentIrpStackLocation(Irp)->MajorFunction, minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
 
     if (Rule->Major == major && (Rule->Minor == ANY_MINOR || Rule->Minor == minor)) {
         if (Rule->Handler != NULL) {
@@ -248,7 +246,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING RegistryPath)
         }
     }
     if (Rule == NULL) {
-        return (NTSTATUS)0xC0000034; /* STATUS_OBJECT_NAME_NOT_FOUND */
+        return STATUS_OBJECT_NAME_NOT_FOUND; /* STATUS_OBJECT_NAME_NOT_FOUND */
     }
     for (index = 0; index <= 0x1B; index++) {
         Driver->MajorFunction[index] = Dispatch;

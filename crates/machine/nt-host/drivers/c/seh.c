@@ -215,7 +215,7 @@ static NOINLINE VOID Declined(VOID)
 
 static NOINLINE VOID Freed(VOID)
 {
-    UCHAR *memory = ExAllocatePool2(0x40, 64, 'tseT');
+    UCHAR *memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tseT');
 
     ExFreePoolWithTag(memory, 'tseT');
     __try {

@@ -49,7 +49,7 @@ static NTSTATUS RegisterClient(BIND_INFO *Info, PVOID *Globals, CLIENT_INFO **Co
     CLIENT_INFO *client = *Context;
     LOG("framework: client %wZ, %wZ\n", client->RegistryPath, &client->DriverObject->DriverName);
     if (Info->Version[1] > 9)
-        return (NTSTATUS)0xC0000024; /* STATUS_OBJECT_TYPE_MISMATCH */
+        return STATUS_OBJECT_TYPE_MISMATCH; /* STATUS_OBJECT_TYPE_MISMATCH */
     for (ULONG index = 0; index < Info->FunctionCount; index++)
         Info->Functions[index] = (PVOID)Double;
     *Globals = &Clients;

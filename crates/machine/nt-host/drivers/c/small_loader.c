@@ -100,5 +100,5 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     (void)Driver, (void)Path;
     LOG("loader: entry\n");
-    return STATUS_UNSUCCESSFUL_;
+    return STATUS_UNSUCCESSFUL;
 }

@@ -29,8 +29,8 @@ static inline NTSTATUS RunSteps(PIRP Irp, const STEP *Steps, ULONG Count)
     NTSTATUS *results = Irp->AssociatedIrp.SystemBuffer;
     ULONG index;
 
-    if (Current(Irp)->Parameters.DeviceIoControl.OutputBufferLength < Count * sizeof(NTSTATUS)) {
-        return Finish(Irp, (NTSTATUS)0xC0000023, 0);
+    if (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.OutputBufferLength < Count * sizeof(NTSTATUS)) {
+        return Finish(Irp, STATUS_BUFFER_TOO_SMALL, 0);
     }
     for (index = 0; index < Count; index++) {
         results[index] = Steps[index]();

@@ -3,9 +3,6 @@
 #include <ntddk.h>
 
 #define IOCTL_UPPER CTL_CODE(FILE_DEVICE_UNKNOWN, 0x800, METHOD_BUFFERED, FILE_ANY_ACCESS)
-#ifndef CTL_CODE
-#define CTL_CODE(type, function, method, access) (((type) << 16) | ((access) << 14) | ((function) << 2) | (method))
-#endif
 
 static WCHAR DeviceName[] = L"\\Device\\CUpper";
 static WCHAR LinkName[] = L"\\DosDevices\\CUpper";
@@ -23,7 +20,7 @@ static ULONG Irql(void)
 
 static PIO_STACK_LOCATION Location(PIRP Irp)
 {
-    return Irp->Tail.Overlay.CurrentStackLocation;
+    return IoGetCurrentIrpStackLocation(Irp);
 }
 
 static NTSTATUS Finish(PIRP Irp, NTSTATUS Status, ULONG_PTR Information)
@@ -51,10 +48,10 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 
     (void)Device;
     if (location->Parameters.DeviceIoControl.IoControlCode != IOCTL_UPPER) {
-        return Finish(Irp, (NTSTATUS)0xC0000010, 0);
+        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     }
     if (output < input) {
-        return Finish(Irp, (NTSTATUS)0xC0000023, 0);
+        return Finish(Irp, STATUS_BUFFER_TOO_SMALL, 0);
     }
     old = KeAcquireSpinLockRaiseToDpc(&Lock);
     Requests += Irql() == 2;
@@ -88,9 +85,9 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     RtlInitUnicodeString(&name, DeviceName);
     RtlInitUnicodeString(&link, LinkName);
     KeInitializeSpinLock(&Lock);
-    Pool = ExAllocatePool2(0x40, 128, 'tseT');
+    Pool = ExAllocatePool2(POOL_FLAG_NON_PAGED, 128, 'tseT');
     if (Pool == NULL) {
-        return (NTSTATUS)0xC000009A;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
     if (status >= 0) {

@@ -32,7 +32,7 @@ static NTSTATUS CallOnce(PIRP Irp, ULONG Length)
     UNICODE_STRING name = {rest, rest, (PWSTR)(value + 16)};
     Wide routine = (Wide)MmGetSystemRoutineAddress(&name);
     if (routine == NULL)
-        return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
+        return Finish(Irp, STATUS_UNSUCCESSFUL, 0);
     for (ULONG index = 0; index < sizeof(Room); index++)
         ((volatile UCHAR *)Room)[index] = 0;
     for (ULONG index = 0; index < 16; index++)
@@ -47,15 +47,15 @@ static NTSTATUS Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
     ULONG64 *input = Irp->AssociatedIrp.SystemBuffer;
-    ULONG length = Current(Irp)->Parameters.DeviceIoControl.InputBufferLength;
-    if (Current(Irp)->Parameters.DeviceIoControl.IoControlCode == CALL_ONCE)
+    ULONG length = IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.InputBufferLength;
+    if (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode == CALL_ONCE)
         return CallOnce(Irp, length);
     ULONG64 *lists = input + 1, *end = lists + 6 * input[0];
     USHORT rest = (USHORT)(length - ((UCHAR *)end - (UCHAR *)input));
     UNICODE_STRING name = {rest, rest, (PWSTR)end};
     Routine routine = (Routine)MmGetSystemRoutineAddress(&name);
     if (routine == NULL)
-        return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
+        return Finish(Irp, STATUS_UNSUCCESSFUL, 0);
     DbgPrint("\n");
     for (; lists < end; lists += 6) {
         DbgPrint(".");

@@ -7,12 +7,6 @@
 #undef PsGetCurrentThread
 
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
-#define NAME_NOT_FOUND ((NTSTATUS)0xC0000034)
-#define NAME_COLLISION ((NTSTATUS)0xC0000035)
-#define PATH_NOT_FOUND ((NTSTATUS)0xC000003A)
-#define PATH_SYNTAX_BAD ((NTSTATUS)0xC000003B)
-#define TYPE_MISMATCH ((NTSTATUS)0xC0000024)
-#define NAME_EXISTS ((NTSTATUS)0x40000000)
 #define OBJ_PERMANENT_ 0x10
 #define OBJ_OPENIF_ 0x80
 #define OBJ_KERNEL_HANDLE_ 0x240 /* and OBJ_CASE_INSENSITIVE */
@@ -69,10 +63,10 @@ static NTSTATUS References(void)
     CHECK(Counts(handle, 1, 2));
     ZwClose(handle);
     CHECK(Create(&named, L"\\BaseNamedObjects\\CConform", NULL, 0) == 0 && Counts(named, 1, 3));
-    CHECK(Create(&second, L"\\BASENAMEDOBJECTS\\cconform", NULL, OBJ_OPENIF_) == NAME_EXISTS && Counts(named, 2, 4));
+    CHECK(Create(&second, L"\\BASENAMEDOBJECTS\\cconform", NULL, OBJ_OPENIF_) == STATUS_OBJECT_NAME_EXISTS && Counts(named, 2, 4));
     ZwClose(second);
     ZwClose(named);
-    CHECK((NTSTATUS)CALL(ANY, "ZwQueryObject", named, 0, &object, 8, NULL) == (NTSTATUS)0xC0000008);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryObject", named, 0, &object, 8, NULL) == STATUS_INVALID_HANDLE);
     return 0;
 }
 
@@ -92,16 +86,16 @@ static NTSTATUS Names(void)
     ULONG length;
 
     CHECK(ZwCreateDirectoryObject(&directory, 0xF000F, Named(L"\\CConform", NULL, 0)) == 0);
-    CHECK(ZwCreateDirectoryObject(&again, 0xF000F, Named(L"\\cconform", NULL, 0)) == NAME_COLLISION);
-    CHECK(ZwCreateDirectoryObject(&again, 0xF000F, Named(L"\\cconform", NULL, OBJ_OPENIF_)) == NAME_EXISTS);
+    CHECK(ZwCreateDirectoryObject(&again, 0xF000F, Named(L"\\cconform", NULL, 0)) == STATUS_OBJECT_NAME_COLLISION);
+    CHECK(ZwCreateDirectoryObject(&again, 0xF000F, Named(L"\\cconform", NULL, OBJ_OPENIF_)) == STATUS_OBJECT_NAME_EXISTS);
     ZwClose(again);
     CHECK(Create(&event, L"Event", directory, 0) == 0);
-    CHECK(Create(&again, L"\\CConform\\Event", NULL, 0) == NAME_COLLISION);
-    CHECK(Create(&again, L"\\CConform", NULL, OBJ_OPENIF_) == TYPE_MISMATCH);
-    CHECK(Create(&again, L"\\Nowhere\\Event", NULL, 0) == PATH_NOT_FOUND);
-    CHECK(Create(&again, L"Event", NULL, 0) == PATH_SYNTAX_BAD);
-    CHECK(Create(&again, L"\\Event", directory, 0) == PATH_SYNTAX_BAD);
-    CHECK(Create(&again, L"Other", event, 0) == TYPE_MISMATCH);
+    CHECK(Create(&again, L"\\CConform\\Event", NULL, 0) == STATUS_OBJECT_NAME_COLLISION);
+    CHECK(Create(&again, L"\\CConform", NULL, OBJ_OPENIF_) == STATUS_OBJECT_TYPE_MISMATCH);
+    CHECK(Create(&again, L"\\Nowhere\\Event", NULL, 0) == STATUS_OBJECT_PATH_NOT_FOUND);
+    CHECK(Create(&again, L"Event", NULL, 0) == STATUS_OBJECT_PATH_SYNTAX_BAD);
+    CHECK(Create(&again, L"\\Event", directory, 0) == STATUS_OBJECT_PATH_SYNTAX_BAD);
+    CHECK(Create(&again, L"Other", event, 0) == STATUS_OBJECT_TYPE_MISMATCH);
     CHECK(ZwOpenEvent(&again, 2, Named(L"\\CConform\\EVENT", NULL, 0)) == 0);
     CHECK(ObReferenceObjectByHandle(event, 0, NULL, 0, &object, NULL) == 0);
     CHECK(ObReferenceObjectByHandle(again, 0, NULL, 0, &event_object, NULL) == 0 && object == event_object);
@@ -109,20 +103,20 @@ static NTSTATUS Names(void)
     CHECK(full.Name.Length == 15 * 2 && full.Name.Buffer == full.Text && full.Text[10] == 'E');
     ObfDereferenceObject(object);
     ObfDereferenceObject(object);
-    CHECK(ZwOpenEvent(&other, 2, Named(L"\\CConform", NULL, 0)) == TYPE_MISMATCH);
-    CHECK(ZwOpenDirectoryObject(&other, 1, Named(L"Event", directory, 0)) == TYPE_MISMATCH);
+    CHECK(ZwOpenEvent(&other, 2, Named(L"\\CConform", NULL, 0)) == STATUS_OBJECT_TYPE_MISMATCH);
+    CHECK(ZwOpenDirectoryObject(&other, 1, Named(L"Event", directory, 0)) == STATUS_OBJECT_TYPE_MISMATCH);
     ZwClose(event);
     CHECK(ZwOpenEvent(&event, 2, Named(L"Event", directory, 0)) == 0);
     ZwClose(event);
     ZwClose(again);
     /* The name of a temporary object goes with its last handle. */
-    CHECK(ZwOpenEvent(&event, 2, Named(L"Event", directory, 0)) == NAME_NOT_FOUND);
+    CHECK(ZwOpenEvent(&event, 2, Named(L"Event", directory, 0)) == STATUS_OBJECT_NAME_NOT_FOUND);
     CHECK(Create(&event, L"Event", directory, OBJ_PERMANENT_) == 0);
     ZwClose(event);
     CHECK(ZwOpenEvent(&event, 2, Named(L"Event", directory, 0)) == 0);
     CHECK(ZwMakeTemporaryObject(event) == 0);
     ZwClose(event);
-    CHECK(ZwOpenEvent(&event, 2, Named(L"Event", directory, 0)) == NAME_NOT_FOUND);
+    CHECK(ZwOpenEvent(&event, 2, Named(L"Event", directory, 0)) == STATUS_OBJECT_NAME_NOT_FOUND);
     /* These routines create an event or open the existing one. */
     RtlInitUnicodeString(&Name, L"\\CConform\\Shared");
     object = IoCreateNotificationEvent(&Name, &event);
@@ -130,8 +124,8 @@ static NTSTATUS Names(void)
     ZwClose(event);
     ZwClose(again);
     ZwClose(directory);
-    CHECK(ZwOpenDirectoryObject(&directory, 1, Named(L"\\CConform", NULL, 0)) == NAME_NOT_FOUND);
-    CHECK(ZwOpenDirectoryObject(&directory, 1, Named(L"\\Nowhere\\At\\All", NULL, 0)) == PATH_NOT_FOUND);
+    CHECK(ZwOpenDirectoryObject(&directory, 1, Named(L"\\CConform", NULL, 0)) == STATUS_OBJECT_NAME_NOT_FOUND);
+    CHECK(ZwOpenDirectoryObject(&directory, 1, Named(L"\\Nowhere\\At\\All", NULL, 0)) == STATUS_OBJECT_PATH_NOT_FOUND);
     return 0;
 }
 
@@ -153,7 +147,7 @@ static NTSTATUS Directories(void)
 
     CHECK(ZwCreateDirectoryObject(&directory, 0xF000F, Named(L"\\CConform", NULL, 0)) == 0);
     CHECK(ZwQueryDirectoryObject(directory, &buffer, sizeof buffer, FALSE, TRUE, &position, &length) ==
-          (NTSTATUS)0x8000001A);
+          STATUS_NO_MORE_ENTRIES);
     CHECK(ZwCreateDirectoryObject(&inner, 0xF000F, Named(L"Inner", directory, 0)) == 0);
     CHECK(Create(&event, L"Event", directory, 0) == 0);
     CHECK(ZwQueryDirectoryObject(directory, &buffer, sizeof buffer, FALSE, TRUE, &position, &length) == 0);
@@ -161,12 +155,12 @@ static NTSTATUS Directories(void)
     CHECK(buffer.Entries[1].Name.Buffer[0] == 'I' && buffer.Entries[1].TypeName.Length == 18);
     CHECK(buffer.Entries[2].Name.Length == 0 && buffer.Entries[2].Name.Buffer == NULL);
     CHECK(ZwQueryDirectoryObject(directory, &buffer, sizeof buffer, FALSE, FALSE, &position, &length) ==
-          (NTSTATUS)0x8000001A);
+          STATUS_NO_MORE_ENTRIES);
     /* One at a time, and as many as fit. */
     CHECK(ZwQueryDirectoryObject(directory, &buffer, sizeof buffer, TRUE, TRUE, &position, &length) == 0);
     CHECK(position == 1 && buffer.Entries[1].Name.Buffer == NULL);
     CHECK(ZwQueryDirectoryObject(directory, &buffer, length, FALSE, TRUE, &position, &length) == 0x105 && position == 1);
-    CHECK(ZwQueryDirectoryObject(directory, &buffer, 40, FALSE, TRUE, &position, &length) == (NTSTATUS)0xC0000023);
+    CHECK(ZwQueryDirectoryObject(directory, &buffer, 40, FALSE, TRUE, &position, &length) == STATUS_BUFFER_TOO_SMALL);
     CHECK(length > 40);
     ZwClose(event);
     ZwClose(inner);
@@ -392,10 +386,10 @@ static NTSTATUS Files(void)
     UCHAR yes = 1;
     PVOID object;
 
-    CHECK(Open(&file, L"\\??\\C:\\conform.log", 1, 0) == NAME_NOT_FOUND);
-    CHECK(Open(&file, L"\\??\\C:\\Nowhere\\conform.log", 3, 0) == PATH_NOT_FOUND);
+    CHECK(Open(&file, L"\\??\\C:\\conform.log", 1, 0) == STATUS_OBJECT_NAME_NOT_FOUND);
+    CHECK(Open(&file, L"\\??\\C:\\Nowhere\\conform.log", 3, 0) == STATUS_OBJECT_PATH_NOT_FOUND);
     CHECK(Open(&file, L"\\??\\C:\\conform.log", 2, 0x40) == 0 && Block.Information == 2 && IsSize(file, 0, 0));
-    CHECK(ZwReadFile(file, NULL, NULL, NULL, &Block, text, 4, NULL, NULL) == (NTSTATUS)0xC0000011);
+    CHECK(ZwReadFile(file, NULL, NULL, NULL, &Block, text, 4, NULL, NULL) == STATUS_END_OF_FILE);
     CHECK(ZwWriteFile(file, NULL, NULL, NULL, &Block, "hello, ", 7, NULL, NULL) == 0 && Block.Information == 7);
     CHECK(ZwWriteFile(file, NULL, NULL, NULL, &Block, "world", 5, NULL, NULL) == 0 && IsSize(file, 12, 0x1000));
     offset.QuadPart = 7;
@@ -412,18 +406,18 @@ static NTSTATUS Files(void)
     CHECK(ZwSetInformationFile(file, &Block, &size, 8, 19) == 0 && IsSize(file, 5, 0x5000));
     CHECK(ZwDeleteFile(Named(L"\\??\\C:\\conform.log", NULL, 0)) < 0);
     ZwClose(file);
-    CHECK(Open(&file, L"\\DosDevices\\c:\\CONFORM.LOG", 2, 0) == NAME_COLLISION);
+    CHECK(Open(&file, L"\\DosDevices\\c:\\CONFORM.LOG", 2, 0) == STATUS_OBJECT_NAME_COLLISION);
     CHECK(Open(&file, L"\\Device\\HarddiskVolume1\\conform.log", 3, 0) == 0 && Block.Information == 1);
     CHECK(ZwReadFile(file, NULL, NULL, NULL, &Block, text, 16, NULL, NULL) == 0 && Block.Information == 5);
     ZwClose(file);
     CHECK(Open(&file, L"\\??\\C:\\conform.log", 5, 0) == 0 && Block.Information == 3 && IsSize(file, 0, 0));
     CHECK(ZwSetInformationFile(file, &Block, &yes, 1, 13) == 0);
     ZwClose(file);
-    CHECK(Open(&file, L"\\??\\C:\\conform.log", 1, 0) == NAME_NOT_FOUND);
-    CHECK(Open(&folder, L"\\SystemRoot\\Temp", 1, 0x40) == (NTSTATUS)0xC00000BA);
+    CHECK(Open(&file, L"\\??\\C:\\conform.log", 1, 0) == STATUS_OBJECT_NAME_NOT_FOUND);
+    CHECK(Open(&folder, L"\\SystemRoot\\Temp", 1, 0x40) == STATUS_FILE_IS_A_DIRECTORY);
     CHECK(Open(&folder, L"\\SystemRoot\\Temp", 1, 1) == 0);
     CHECK(ObReferenceObjectByHandle(folder, 0, NULL, 0, &object, NULL) == 0);
-    CHECK(FsRtlGetFileSize(object, &size) == (NTSTATUS)0xC00000BA);
+    CHECK(FsRtlGetFileSize(object, &size) == STATUS_FILE_IS_A_DIRECTORY);
     ObfDereferenceObject(object);
     ZwClose(folder);
     return 0;
@@ -435,7 +429,7 @@ static const STEP Steps[] = {References, Names,   Directories, Threads,
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
-    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
     return RUN_STEPS(Irp);

@@ -10,7 +10,7 @@ static ULONG Handles;
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Irp->Tail.Overlay.CurrentStackLocation;
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     PFILE_OBJECT file = location->FileObject;
     UCHAR *bytes = Irp->AssociatedIrp.SystemBuffer;
     ULONG length, index;
@@ -18,11 +18,11 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     switch (location->MajorFunction) {
     case IRP_MJ_CREATE:
         if (file->FileName.Length == 10) {
-            return Finish(Irp, (NTSTATUS)0xC0000022, 0);
+            return Finish(Irp, STATUS_ACCESS_DENIED, 0);
         }
         /* The request comes from user mode. Its security context has the desired access. */
         if (Irp->RequestorMode != 1 || (*(ULONG **)&location->Parameters)[4] != 0x12019F) {
-            return Finish(Irp, (NTSTATUS)0xC0000001, 0);
+            return Finish(Irp, STATUS_UNSUCCESSFUL, 0);
         }
         Handles++;
         file->FsContext = (PVOID)(ULONG_PTR)Handles;
@@ -50,7 +50,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
                  Irp->Tail.Overlay.Thread == (PVOID)KeGetCurrentThread());
         return Finish(Irp, 0, 0);
     }
-    return Finish(Irp, (NTSTATUS)0xC0000010, 0);
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
@@ -81,7 +81,7 @@ static NTSTATUS Create(PDRIVER_OBJECT Driver, PWSTR Name, PWSTR Link, BOOLEAN Ex
     /* DO_DEVICE_HAS_NAME, and the device object extension, which points back to the device. */
     if ((device->Flags & 0x40) == 0 || device->DeviceObjectExtension == NULL ||
         device->DeviceObjectExtension->DeviceObject != device) {
-        return (NTSTATUS)0xC0000001;
+        return STATUS_UNSUCCESSFUL;
     }
     device->Flags |= DO_BUFFERED_IO;
     device->Flags &= ~DO_DEVICE_INITIALIZING;

@@ -130,12 +130,12 @@ static NOINLINE NTSTATUS Parallel(void)
         KeWaitForSingleObject(threads[index], 0, 0, FALSE, NULL);   /* hit */
         ObfDereferenceObject(threads[index]);
     }
-    return Finished == THREADS ? 0 : STATUS_UNSUCCESSFUL_;  /* hit */
+    return Finished == THREADS ? 0 : STATUS_UNSUCCESSFUL;  /* hit */
 }
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     NTSTATUS status = 0;
 
     (void)Device;
@@ -147,7 +147,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         Sink = Branch(3) + Select(2) + Select(99);  /* hit */
         break;
     case 0x222004:
-        status = Guarded() == 2 ? 0 : STATUS_UNSUCCESSFUL_; /* hit */
+        status = Guarded() == 2 ? 0 : STATUS_UNSUCCESSFUL; /* hit */
         Sink = Pointers[1]();           /* hit */
         break;
     case 0x222008:
@@ -160,7 +160,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         __debugbreak();
         break;                          /* missed */
     default:
-        status = STATUS_INVALID_DEVICE_REQUEST_;    /* missed */
+        status = STATUS_INVALID_DEVICE_REQUEST;    /* missed */
     }
     return Finish(Irp, status, 0);      /* hit */
 }

@@ -39,7 +39,7 @@ static NTSTATUS IsContext(BOOLEAN Expected)
     NTSTATUS status = EtwActivityIdControl(SET_ID, &copy);
 
     CHECK(PsIsSystemThread(PsGetCurrentThread()) == !Expected && IoIsSystemThread(PsGetCurrentThread()) == !Expected);
-    CHECK(status == (Expected ? 0 : (NTSTATUS)0xC00000BB));
+    CHECK(status == (Expected ? 0 : STATUS_NOT_SUPPORTED));
     CHECK(EtwActivityIdControl(GET_ID, &found) == status);
     CHECK(!Expected || RtlCompareMemory(&found, &id, sizeof id) == sizeof id);
     return 0;
@@ -62,10 +62,6 @@ static NTSTATUS RegistryPath(void)
     return 0;
 }
 
-#define OVERFLOW ((NTSTATUS)0x80000005)
-#define INVALID ((NTSTATUS)0xC000000D)
-#define SMALL ((NTSTATUS)0xC0000023)
-#define KEY_DELETED ((NTSTATUS)0xC000017C)
 
 static WCHAR Wide[0x8000];
 static CHAR Narrow[0x8002];
@@ -77,12 +73,12 @@ static NTSTATUS SmallBuffers(void)
     UNICODE_STRING text = {0, 4, Wide};
     ANSI_STRING narrow;
 
-    CHECK((NTSTATUS)CALL(ANY, "RtlIntegerToUnicodeString", 123, 10, &text) == OVERFLOW);
+    CHECK((NTSTATUS)CALL(ANY, "RtlIntegerToUnicodeString", 123, 10, &text) == STATUS_BUFFER_OVERFLOW);
     CHECK((NTSTATUS)CALL(ANY, "RtlIntegerToUnicodeString", 12, 10, &text) == 0 && text.Length == 4);
-    CHECK((NTSTATUS)CALL(ANY, "RtlInt64ToUnicodeString", 123ull, 10, &text) == OVERFLOW);
-    CHECK((NTSTATUS)CALL(ANY, "RtlConvertSidToUnicodeString", &text, sid, FALSE) == OVERFLOW);
+    CHECK((NTSTATUS)CALL(ANY, "RtlInt64ToUnicodeString", 123ull, 10, &text) == STATUS_BUFFER_OVERFLOW);
+    CHECK((NTSTATUS)CALL(ANY, "RtlConvertSidToUnicodeString", &text, sid, FALSE) == STATUS_BUFFER_OVERFLOW);
     RtlInitAnsiString(&narrow, "ab");
-    CHECK(RtlAnsiStringToUnicodeString(&text, &narrow, FALSE) == OVERFLOW);
+    CHECK(RtlAnsiStringToUnicodeString(&text, &narrow, FALSE) == STATUS_BUFFER_OVERFLOW);
     text.MaximumLength = sizeof(Wide) / 2;
     CHECK(RtlAnsiStringToUnicodeString(&text, &narrow, FALSE) == 0 && text.Length == 4);
     /* The second SID is the example of the routine's page: more than 2^32 is hexadecimal. */
@@ -108,7 +104,7 @@ static NTSTATUS LongStrings(void)
     Wide[0x7FFE] = Wide[0x7FFF] = Narrow[0x8001] = 0;
     CHECK((NTSTATUS)CALL(ANY, "RtlInitUnicodeStringEx", &wide, Wide) == 0 && wide.Length == 0xFFFC);
     Wide[0x7FFE] = 'a';
-    CHECK((NTSTATUS)CALL(ANY, "RtlInitUnicodeStringEx", &wide, Wide) == (NTSTATUS)0xC0000106);
+    CHECK((NTSTATUS)CALL(ANY, "RtlInitUnicodeStringEx", &wide, Wide) == STATUS_NAME_TOO_LONG);
     RtlInitAnsiString(&narrow, Narrow);
     CHECK(narrow.Length == 0x8001 && narrow.MaximumLength == 0x8002);
     return 0;
@@ -121,9 +117,9 @@ static NTSTATUS Hashes(void)
 
     RtlInitUnicodeString(&text, L"ab");
     CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 0, &hash) == 0 && hash == 'A' * 65599 + 'B');
-    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 2, &hash) == INVALID);
-    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", NULL, TRUE, 0, &hash) == INVALID);
-    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 0, NULL) == INVALID);
+    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 2, &hash) == STATUS_INVALID_PARAMETER);
+    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", NULL, TRUE, 0, &hash) == STATUS_INVALID_PARAMETER);
+    CHECK((NTSTATUS)CALL(ANY, "RtlHashUnicodeString", &text, TRUE, 0, NULL) == STATUS_INVALID_PARAMETER);
     return 0;
 }
 
@@ -134,17 +130,17 @@ static NTSTATUS Utf8(void)
     ROUTINE(NTSTATUS, RtlUTF8ToUnicodeN, PWSTR, ULONG, ULONG *, const CHAR *, ULONG);
     ULONG count = 0;
 
-    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, NULL, 2) == (NTSTATUS)0xC00000F2);
-    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, L"ab", 3) == (NTSTATUS)0xC00000F3);
-    CHECK(RtlUnicodeToUTF8N(NULL, 0, NULL, L"ab", 4) == INVALID);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, NULL, 2) == STATUS_INVALID_PARAMETER_4);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, L"ab", 3) == STATUS_INVALID_PARAMETER_5);
+    CHECK(RtlUnicodeToUTF8N(NULL, 0, NULL, L"ab", 4) == STATUS_INVALID_PARAMETER);
     CHECK(RtlUnicodeToUTF8N(NULL, 0, &count, L"a\x20ac", 4) == 0 && count == 4);
-    CHECK(RtlUnicodeToUTF8N(Narrow, 3, &count, L"a\x20ac", 4) == SMALL && count == 1);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 3, &count, L"a\x20ac", 4) == STATUS_BUFFER_TOO_SMALL && count == 1);
     CHECK(RtlUnicodeToUTF8N(Narrow, 4, &count, L"a\x20ac", 4) == 0 && count == 4);
-    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, L"\xd800", 2) == (NTSTATUS)0x107 && count == 3);
-    CHECK(RtlUTF8ToUnicodeN(Wide, 16, &count, NULL, 1) == (NTSTATUS)0xC00000F2);
-    CHECK(RtlUTF8ToUnicodeN(Wide, 3, &count, "ab", 2) == SMALL && count == 2);
+    CHECK(RtlUnicodeToUTF8N(Narrow, 16, &count, L"\xd800", 2) == STATUS_SOME_NOT_MAPPED && count == 3);
+    CHECK(RtlUTF8ToUnicodeN(Wide, 16, &count, NULL, 1) == STATUS_INVALID_PARAMETER_4);
+    CHECK(RtlUTF8ToUnicodeN(Wide, 3, &count, "ab", 2) == STATUS_BUFFER_TOO_SMALL && count == 2);
     CHECK(RtlUTF8ToUnicodeN(Wide, 4, &count, "ab", 2) == 0 && count == 4);
-    CHECK(RtlUTF8ToUnicodeN(Wide, 16, &count, "\xff", 1) == (NTSTATUS)0x107);
+    CHECK(RtlUTF8ToUnicodeN(Wide, 16, &count, "\xff", 1) == STATUS_SOME_NOT_MAPPED);
     return 0;
 }
 
@@ -163,8 +159,8 @@ static NTSTATUS Duplicates(void)
     CHECK(RtlDuplicateUnicodeString(1, &empty, &copy) == 0 && copy.MaximumLength == 0 && copy.Buffer == NULL);
     CHECK(RtlDuplicateUnicodeString(3, &empty, &copy) == 0 && copy.MaximumLength == 2 && copy.Buffer != NULL);
     RtlFreeUnicodeString(&copy);
-    CHECK(RtlDuplicateUnicodeString(2, &text, &copy) == INVALID && RtlDuplicateUnicodeString(4, &text, &copy) == INVALID);
-    CHECK(RtlDuplicateUnicodeString(0, NULL, &copy) == INVALID && RtlDuplicateUnicodeString(0, &text, NULL) == INVALID);
+    CHECK(RtlDuplicateUnicodeString(2, &text, &copy) == STATUS_INVALID_PARAMETER && RtlDuplicateUnicodeString(4, &text, &copy) == STATUS_INVALID_PARAMETER);
+    CHECK(RtlDuplicateUnicodeString(0, NULL, &copy) == STATUS_INVALID_PARAMETER && RtlDuplicateUnicodeString(0, &text, NULL) == STATUS_INVALID_PARAMETER);
     return 0;
 }
 
@@ -204,7 +200,7 @@ static NTSTATUS Callbacks(void)
     ObfDereferenceObject(object);
     RtlInitUnicodeString(&altitude, L"360000");
     CHECK(CmRegisterCallbackEx(RegistryCallback, &altitude, NULL, NULL, &cookie, NULL) == 0);
-    CHECK(CmRegisterCallbackEx(RegistryCallback, &altitude, NULL, NULL, &other, NULL) == (NTSTATUS)0xC01C0011);
+    CHECK(CmRegisterCallbackEx(RegistryCallback, &altitude, NULL, NULL, &other, NULL) == STATUS_FLT_INSTANCE_ALTITUDE_COLLISION);
     CHECK(CmUnRegisterCallback(cookie) == 0);
     CHECK(CmRegisterCallbackEx(RegistryCallback, &altitude, NULL, NULL, &cookie, NULL) == 0);
     CHECK(CmUnRegisterCallback(cookie) == 0);
@@ -288,14 +284,14 @@ static NTSTATUS DeletedKeys(void)
     RtlInitUnicodeString(&name, L"Value");
     CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == 0);
     CHECK(ZwDeleteKey(key) == 0);
-    CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == KEY_DELETED);
-    CHECK(ZwQueryValueKey(key, &name, 2, Wide, sizeof Wide, &value) == KEY_DELETED);
-    CHECK(ZwEnumerateKey(key, 0, 0, Wide, sizeof Wide, &value) == KEY_DELETED);
-    CHECK(ZwEnumerateValueKey(key, 0, 0, Wide, sizeof Wide, &value) == KEY_DELETED);
+    CHECK(ZwSetValueKey(key, &name, 0, 4, &value, sizeof value) == STATUS_KEY_DELETED);
+    CHECK(ZwQueryValueKey(key, &name, 2, Wide, sizeof Wide, &value) == STATUS_KEY_DELETED);
+    CHECK(ZwEnumerateKey(key, 0, 0, Wide, sizeof Wide, &value) == STATUS_KEY_DELETED);
+    CHECK(ZwEnumerateValueKey(key, 0, 0, Wide, sizeof Wide, &value) == STATUS_KEY_DELETED);
     attributes.ObjectName = &name;
     attributes.RootDirectory = key;
-    CHECK(ZwOpenKey(&below, 0xF003F, &attributes) == KEY_DELETED);
-    CHECK(ZwCreateKey(&below, 0xF003F, &attributes, 0, NULL, 0, NULL) == KEY_DELETED);
+    CHECK(ZwOpenKey(&below, 0xF003F, &attributes) == STATUS_KEY_DELETED);
+    CHECK(ZwCreateKey(&below, 0xF003F, &attributes, 0, NULL, 0, NULL) == STATUS_KEY_DELETED);
     ZwClose(key);
     return 0;
 }
@@ -312,7 +308,7 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
-    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
     return RUN_STEPS(Irp);

@@ -115,7 +115,7 @@ static ULONG Run(ULONG Function)
     case 0:
         return ExecutePool(ExAllocatePoolWithTag(NonPagedPool, 64, TAG));
     case 1:
-        return ExecutePool(ExAllocatePool2(0x80, 64, TAG));
+        return ExecutePool(ExAllocatePool2(POOL_FLAG_NON_PAGED_EXECUTE, 64, TAG));
     case 2:
         return ExecuteDevice(0);
     case 3:
@@ -127,7 +127,7 @@ static ULONG Run(ULONG Function)
     case 6:
         return ExecutePool(ExAllocatePoolWithTag(NonPagedPoolNx, 64, TAG));
     case 7:
-        return ExecutePool(ExAllocatePool2(0x40, 64, TAG));
+        return ExecutePool(ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, TAG));
     case 8:
         return ExecutePool(ExAllocatePoolWithTag(PagedPool, 64, TAG));
     case 9:
@@ -148,7 +148,7 @@ static ULONG Run(ULONG Function)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
 
     (void)Device;
     if (location->MajorFunction != IRP_MJ_DEVICE_CONTROL) {

@@ -8,11 +8,6 @@ static IO_STATUS_BLOCK Block;
 
 #define NAMES_INFORMATION 12
 #define DIRECTORY_INFORMATION 1
-#define NOT_FOUND ((NTSTATUS)0xC000000F)
-#define NO_MORE ((NTSTATUS)0x80000006)
-#define OVERFLOW ((NTSTATUS)0x80000005)
-#define CHANGED ((NTSTATUS)0x10C)
-#define CLEANED_UP ((NTSTATUS)0x10B)
 
 /* FILE_NAMES_INFORMATION and the beginning of FILE_DIRECTORY_INFORMATION. */
 typedef struct {
@@ -80,7 +75,7 @@ static NTSTATUS Folders(void)
     CHECK(Is(next->Name, next->Length, L"one.txt") && next->Next != 0);
     next = (NAMES *)((UCHAR *)next + next->Next);
     CHECK(Is(next->Name, next->Length, L"two.dat") && next->Next == 0);
-    CHECK(List(buffer, sizeof(buffer), NAMES_INFORMATION, FALSE, NULL, FALSE) == NO_MORE);
+    CHECK(List(buffer, sizeof(buffer), NAMES_INFORMATION, FALSE, NULL, FALSE) == STATUS_NO_MORE_FILES);
     CHECK(List(buffer, sizeof(buffer), NAMES_INFORMATION, TRUE, NULL, TRUE) == 0);
     CHECK(Is(names->Name, names->Length, L".") && names->Next == 0);
     ZwClose(Handle);
@@ -92,15 +87,15 @@ static NTSTATUS Folders(void)
     CHECK(List(buffer, sizeof(buffer), DIRECTORY_INFORMATION, FALSE, L"*", TRUE) == 0 && entry->Next == 0);
     ZwClose(Handle);
     CHECK(Open(L"\\??\\C:\\CFiles", 1, 1) == 0);
-    CHECK(List(buffer, sizeof(buffer), NAMES_INFORMATION, FALSE, L"none", FALSE) == NOT_FOUND);
+    CHECK(List(buffer, sizeof(buffer), NAMES_INFORMATION, FALSE, L"none", FALSE) == STATUS_NO_SUCH_FILE);
     ZwClose(Handle);
     /* As much of the first name as fits. */
     CHECK(Open(L"\\??\\C:\\CFiles", 1, 1) == 0);
-    CHECK(List(buffer, 16, NAMES_INFORMATION, FALSE, L"one*", FALSE) == OVERFLOW && Block.Information == 16);
+    CHECK(List(buffer, 16, NAMES_INFORMATION, FALSE, L"one*", FALSE) == STATUS_BUFFER_OVERFLOW && Block.Information == 16);
     CHECK(names->Length == 14 && names->Name[0] == L'o' && names->Name[1] == L'n');
-    CHECK(List(buffer, 8, NAMES_INFORMATION, FALSE, NULL, TRUE) == (NTSTATUS)0xC0000004);
+    CHECK(List(buffer, 8, NAMES_INFORMATION, FALSE, NULL, TRUE) == STATUS_INFO_LENGTH_MISMATCH);
     ZwClose(Handle);
-    CHECK(List(buffer, sizeof(buffer), NAMES_INFORMATION, FALSE, NULL, FALSE) == (NTSTATUS)0xC0000008);
+    CHECK(List(buffer, sizeof(buffer), NAMES_INFORMATION, FALSE, NULL, FALSE) == STATUS_INVALID_HANDLE);
     return 0;
 }
 
@@ -161,34 +156,34 @@ static NTSTATUS Changes(void)
     CHECK(ZwCreateEvent(&event, 0x1F0003, NULL, NotificationEvent, FALSE) == 0);
     CHECK(ObReferenceObjectByHandle(event, 0, NULL, KernelMode, (PVOID *)&object, NULL) == 0);
     /* The same value is no change. */
-    block.Status = STATUS_PENDING_;
-    CHECK(WATCH(key, event, NULL, 4, FALSE) == STATUS_PENDING_);
-    CHECK(Set(key, 1) == 0 && block.Status == STATUS_PENDING_ && KeReadStateEvent(object) == 0);
-    CHECK(Set(key, 2) == 0 && block.Status == CHANGED && KeReadStateEvent(object) != 0);
+    block.Status = STATUS_PENDING;
+    CHECK(WATCH(key, event, NULL, 4, FALSE) == STATUS_PENDING);
+    CHECK(Set(key, 1) == 0 && block.Status == STATUS_PENDING && KeReadStateEvent(object) == 0);
+    CHECK(Set(key, 2) == 0 && block.Status == STATUS_NOTIFY_ENUM_DIR && KeReadStateEvent(object) != 0);
     /* Only one change is reported, and subkeys only on request. */
     KeClearEvent(object);
-    block.Status = STATUS_PENDING_;
+    block.Status = STATUS_PENDING;
     CHECK(Set(key, 3) == 0 && KeReadStateEvent(object) == 0);
-    CHECK(WATCH(key, event, NULL, 4, FALSE) == STATUS_PENDING_);
+    CHECK(WATCH(key, event, NULL, 4, FALSE) == STATUS_PENDING);
     CHECK(Key(&below, key, L"Below") == 0 && Set(below, 1) == 0 && KeReadStateEvent(object) == 0);
-    CHECK(Set(key, 4) == 0 && block.Status == CHANGED);
+    CHECK(Set(key, 4) == 0 && block.Status == STATUS_NOTIFY_ENUM_DIR);
     KeClearEvent(object);
-    CHECK(WATCH(key, event, NULL, 4, TRUE) == STATUS_PENDING_ && Set(below, 2) == 0);
-    CHECK(block.Status == CHANGED && KeReadStateEvent(object) != 0);
+    CHECK(WATCH(key, event, NULL, 4, TRUE) == STATUS_PENDING && Set(below, 2) == 0);
+    CHECK(block.Status == STATUS_NOTIFY_ENUM_DIR && KeReadStateEvent(object) != 0);
     /* In kernel mode, the APC routine is a work item. */
     KeInitializeEvent(&Worked, NotificationEvent, FALSE);
     item.List.Flink = NULL;
     item.WorkerRoutine = Work;
     item.Parameter = &Worked;
-    CHECK(WATCH(key, NULL, &item, 1, FALSE) == STATUS_PENDING_ && ZwDeleteKey(below) == 0);
-    CHECK(block.Status == CHANGED);
+    CHECK(WATCH(key, NULL, &item, 1, FALSE) == STATUS_PENDING && ZwDeleteKey(below) == 0);
+    CHECK(block.Status == STATUS_NOTIFY_ENUM_DIR);
     KeWaitForSingleObject(&Worked, Executive, KernelMode, FALSE, NULL);
     ZwClose(below);
     /* The end of the handle ends the wait. */
     KeClearEvent(object);
-    CHECK(WATCH(key, event, NULL, 1, FALSE) == STATUS_PENDING_);
+    CHECK(WATCH(key, event, NULL, 1, FALSE) == STATUS_PENDING);
     ZwClose(key);
-    CHECK(block.Status == CLEANED_UP && KeReadStateEvent(object) != 0);
+    CHECK(block.Status == STATUS_NOTIFY_CLEANUP && KeReadStateEvent(object) != 0);
     ObfDereferenceObject(object);
     ZwClose(event);
     return 0;
@@ -213,14 +208,14 @@ static NTSTATUS Disk(void)
 {
     UCHAR information[64] = {0};
 
-    CHECK((NTSTATUS)CALL(ANY, "IoGetBootDiskInformation", information, 23) == (NTSTATUS)0xC000000D);
+    CHECK((NTSTATUS)CALL(ANY, "IoGetBootDiskInformation", information, 23) == STATUS_INVALID_PARAMETER);
 #if BUG == 1
     /* Only this variant's service starts with the system. */
     CHECK((NTSTATUS)CALL(ANY, "IoGetBootDiskInformation", information, 24) == 0);
     CHECK(*(LONGLONG *)information > 0 && information[24] == 0);
     CHECK((NTSTATUS)CALL(ANY, "IoGetBootDiskInformation", information, 64) == 0 && information[56] == 1);
 #else
-    CHECK((NTSTATUS)CALL(ANY, "IoGetBootDiskInformation", information, 64) == (NTSTATUS)0xC0000189);
+    CHECK((NTSTATUS)CALL(ANY, "IoGetBootDiskInformation", information, 64) == STATUS_TOO_LATE);
 #endif
     return 0;
 }
@@ -229,7 +224,7 @@ static const STEP Steps[] = {Folders, DriveLetters, Changes, Users, Disk};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
     return RUN_STEPS(Irp);

@@ -48,13 +48,13 @@ static NTSTATUS FindBus(EXTENSION *Extension)
     KeInitializeEvent(&event, 0, FALSE);
     irp = IoBuildSynchronousFsdRequest(IRP_MJ_PNP, Extension->Lower, NULL, 0, NULL, &event, &block);
     if (irp == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
-    next = Current(irp) - 1;
+    next = IoGetCurrentIrpStackLocation(irp) - 1;
     next->MinorFunction = 8; /* IRP_MN_QUERY_INTERFACE */
     *(PVOID *)&next->Parameters = &standard;
-    irp->IoStatus.Status = (NTSTATUS)0xC00000BB;
-    if (IofCallDriver(Extension->Lower, irp) == STATUS_PENDING_) {
+    irp->IoStatus.Status = STATUS_NOT_SUPPORTED;
+    if (IofCallDriver(Extension->Lower, irp) == STATUS_PENDING) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     return block.Status;
@@ -66,7 +66,7 @@ static NTSTATUS FindBus(EXTENSION *Extension)
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
     EXTENSION *extension = Device->DeviceExtension;
-    UCHAR minor = Current(Irp)->MinorFunction;
+    UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
     NTSTATUS status;
 
     if (minor == IRP_MN_START_DEVICE) {
@@ -80,11 +80,11 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
     }
 #if BUG == 4
     if (minor == 1) { /* IRP_MN_QUERY_REMOVE_DEVICE */
-        return Finish(Irp, (NTSTATUS)0x80000011, 0);
+        return Finish(Irp, STATUS_DEVICE_BUSY, 0);
     }
 #endif
     Irp->IoStatus.Status = 0;
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     status = IofCallDriver(extension->Lower, Irp);
     if (minor == IRP_MN_REMOVE_DEVICE) {
         IoDetachDevice(extension->Lower);
@@ -96,7 +96,7 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS NTAPI Open(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
-    return Finish(Irp, BUG == 5 ? (NTSTATUS)0xC0000022 : 0, 0);
+    return Finish(Irp, BUG == 5 ? STATUS_ACCESS_DENIED : 0, 0);
 }
 
 static NTSTATUS NTAPI Close(PDEVICE_OBJECT Device, PIRP Irp)
@@ -108,7 +108,7 @@ static NTSTATUS NTAPI Close(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
-    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
@@ -118,7 +118,7 @@ static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
     NTSTATUS status;
 
     if (BUG == 1 || BUG == 2) {
-        return BUG == 1 ? (NTSTATUS)0xC00000BB : 0;
+        return BUG == 1 ? STATUS_NOT_SUPPORTED : 0;
     }
     status = IoCreateDevice(Driver, sizeof(EXTENSION), NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
     if (status < 0) {
@@ -129,7 +129,7 @@ static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
     extension->Lower = IoAttachDeviceToDeviceStack(device, Physical);
     if (extension->Lower == NULL) {
         IoDeleteDevice(device);
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     device->Flags &= ~DO_DEVICE_INITIALIZING;
     return 0;
@@ -146,7 +146,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     (void)Path;
     SetProcessRoutine = (SET_PROCESS_ROUTINE)LookUp(L"PsSetCreateProcessNotifyRoutineEx");
     if (SetProcessRoutine == NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     Driver->DriverUnload = Unload;
     Driver->DriverExtension->AddDevice = AddDevice;

@@ -69,7 +69,7 @@ static void Disconnect(void)
 
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION place = Current(Irp);
+    PIO_STACK_LOCATION place = IoGetCurrentIrpStackLocation(Irp);
     UCHAR minor = place->MinorFunction;
     NTSTATUS status;
 
@@ -82,7 +82,7 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
             LOG("the first: %x, level %u, vector %x\n", list[5], list[6], list[7]);
         }
         if (list != NULL && Connect() < 0) {
-            return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
+            return Finish(Irp, STATUS_UNSUCCESSFUL, 0);
         }
     }
 #if BUG == 2
@@ -107,7 +107,7 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
     (void)Disconnect;
 #endif
     Irp->IoStatus.Status = 0;
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     status = IofCallDriver(Lower, Irp);
     if (minor == 2) {
         IoDetachDevice(Lower);

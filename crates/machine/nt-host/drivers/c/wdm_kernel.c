@@ -27,19 +27,19 @@ static NTSTATUS Pool(void)
     INITIALIZE_LOOKASIDE *initialize = LookUp(L"ExInitializeNPagedLookasideList");
     DELETE_LOOKASIDE *delete = LookUp(L"ExDeleteNPagedLookasideList");
     LOOKASIDE list;
-    UCHAR *memory = ExAllocatePool2(0x40, 100, TAG);
+    UCHAR *memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, TAG);
     UCHAR *entry;
 
     if (memory == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     if (memory[0] != 0 || memory[99] != 0) {
         ExFreePoolWithTag(memory, TAG);
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     ExFreePoolWithTag(memory, TAG);
     if (initialize == NULL || delete == NULL) {
-        return (NTSTATUS)0xC00000BB;
+        return STATUS_NOT_SUPPORTED;
     }
     initialize(&list, NULL, NULL, 0, 64, TAG, 0);
     /* The WDK's inline functions make these calls if the list is empty or full. */
@@ -49,13 +49,13 @@ static NTSTATUS Pool(void)
         list.Free(entry);
     }
     delete(&list);
-    return entry == NULL ? STATUS_NO_MEMORY_ : 0;
+    return entry == NULL ? STATUS_INSUFFICIENT_RESOURCES : 0;
 }
 
 static NTSTATUS Mdl(void)
 {
-    UCHAR *memory = ExAllocatePool2(0x40, 3000, TAG);
-    NTSTATUS status = STATUS_NO_MEMORY_;
+    UCHAR *memory = ExAllocatePool2(POOL_FLAG_NON_PAGED, 3000, TAG);
+    NTSTATUS status = STATUS_INSUFFICIENT_RESOURCES;
     PMDL mdl, part;
     UCHAR *address;
 
@@ -70,9 +70,9 @@ static NTSTATUS Mdl(void)
         address = MmMapLockedPagesSpecifyCache(part, 0, 1, NULL, FALSE, 16);
         status = address == memory + 100 && part->ByteCount == 50 && mdl->MappedSystemVa == memory
                      ? 0
-                     : STATUS_UNSUCCESSFUL_;
+                     : STATUS_UNSUCCESSFUL;
         if (address == NULL) {
-            status = STATUS_NO_MEMORY_;
+            status = STATUS_INSUFFICIENT_RESOURCES;
         } else {
             MmUnmapLockedPages(address, part);
         }
@@ -137,21 +137,21 @@ static NTSTATUS Resource(void)
     ExAcquireResourceExclusiveLite(&resource, TRUE);
     Value = 0;
     if (!ExIsResourceAcquiredExclusiveLite(&resource) || !ExAcquireResourceExclusiveLite(&resource, FALSE)) {
-        status = STATUS_UNSUCCESSFUL_;
+        status = STATUS_UNSUCCESSFUL;
     } else {
         ExReleaseResourceLite(&resource);
         status = OnThread(TakeShared, &resource);
     }
     ExReleaseResourceLite(&resource);
     if (status >= 0 && Value != 2) {
-        status = STATUS_UNSUCCESSFUL_;
+        status = STATUS_UNSUCCESSFUL;
     }
     if (status >= 0) {
         ExAcquireResourceSharedLite(&resource, TRUE);
         status = OnThread(TakeShared, &resource);
         ExReleaseResourceLite(&resource);
         if (status >= 0 && Value != 1) {
-            status = STATUS_UNSUCCESSFUL_;
+            status = STATUS_UNSUCCESSFUL;
         }
     }
     KeLeaveCriticalRegion();
@@ -201,7 +201,7 @@ static NTSTATUS PushLock(void)
     for (index = 0; index < 4; index++) {
         routines[index] = LookUp(names[index]);
         if (routines[index] == NULL) {
-            return (NTSTATUS)0xC00000BB;
+            return STATUS_NOT_SUPPORTED;
         }
     }
     KeEnterCriticalRegion();
@@ -250,7 +250,7 @@ static NTSTATUS WorkItem(void)
     PIO_WORKITEM item = IoAllocateWorkItem(TheDevice);
 
     if (item == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     KeClearEvent(&Done);
     IoQueueWorkItem(item, Work, 1, &Done);
@@ -299,7 +299,7 @@ static NTSTATUS ExtendedTimer(void)
     KeClearEvent(&Done);
     timer = ExAllocateTimer(Extended, &Done, 0);
     if (timer == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     ExSetTimer(timer, MILLISECONDS(15), 0, NULL);
     KeWaitForSingleObject(&Done, 0, 0, FALSE, NULL);
@@ -328,7 +328,7 @@ static NTSTATUS Registry(void)
     RtlInitUnicodeString(&name, L"Start");
     status = ZwQueryValueKey(key, &name, 2, information, sizeof(buffer), &length);
     if (status >= 0 && (information->Type != 4 || *(ULONG *)information->Data != 3)) {
-        status = STATUS_UNSUCCESSFUL_;
+        status = STATUS_UNSUCCESSFUL;
     }
     if (status >= 0) {
         status = ZwSetValueKey(key, &name, 0, 4, &length, sizeof(length));
@@ -419,7 +419,7 @@ static NTSTATUS UpperHalves(void)
     status = (NTSTATUS)((ANY)ZwDeviceIoControlFile)(file, NULL, NULL, NULL, &block, GARBAGE | 0x222000, &input,
                                                     GARBAGE | sizeof(input), NULL, GARBAGE);
     ZwClose(file);
-    return status == (NTSTATUS)0xC0000023 ? 0 : status;
+    return status == STATUS_BUFFER_TOO_SMALL ? 0 : status;
 }
 
 static const STEP Steps[] = {
@@ -450,9 +450,9 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     NTSTATUS status;
 
     KeInitializeEvent(&Done, 0, FALSE);
-    RegistryPath.Buffer = ExAllocatePool2(0x40, Path->Length, TAG);
+    RegistryPath.Buffer = ExAllocatePool2(POOL_FLAG_NON_PAGED, Path->Length, TAG);
     if (RegistryPath.Buffer == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     RegistryPath.Length = 0;
     RegistryPath.MaximumLength = Path->Length;

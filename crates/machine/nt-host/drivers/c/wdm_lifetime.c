@@ -146,7 +146,7 @@ static VOID NTAPI Work(PDEVICE_OBJECT Device, PVOID Context)
 {
     (void)Context;
     KeWaitForSingleObject(&Go, 0, 0, FALSE, NULL);
-    Late = Lives(Device) ? 0 : STATUS_UNSUCCESSFUL_;
+    Late = Lives(Device) ? 0 : STATUS_UNSUCCESSFUL;
     KeSetEvent(&Done, 0, FALSE);
 }
 
@@ -174,9 +174,9 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     ANY lower;
 
     (void)Device;
-    switch (Current(Irp)->Parameters.DeviceIoControl.IoControlCode) {
+    switch (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode) {
     case KEEP:
-        Kept = Current(Irp)->FileObject;
+        Kept = IoGetCurrentIrpStackLocation(Irp)->FileObject;
         ObfReferenceObject(Kept);
         return Finish(Irp, 0, 0);
     case RELEASE:
@@ -194,11 +194,11 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS NTAPI OpenOrClose(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
-    if (Current(Irp)->MajorFunction == IRP_MJ_CLOSE) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction == IRP_MJ_CLOSE) {
         Closed++;
     }
-    if (Kept != NULL && Current(Irp)->FileObject == Kept) {
-        LOG("function %x, irql %u\n", Current(Irp)->MajorFunction, Irql());
+    if (Kept != NULL && IoGetCurrentIrpStackLocation(Irp)->FileObject == Kept) {
+        LOG("function %x, irql %u\n", IoGetCurrentIrpStackLocation(Irp)->MajorFunction, Irql());
     }
     return Finish(Irp, 0, 0);
 }

@@ -17,14 +17,14 @@ static UCHAR Space[64] __attribute__((aligned(64)));
 /* Many allocations at the same time, each with different contents. */
 static NTSTATUS Many(ULONG Count)
 {
-    ULONG **all = ExAllocatePool2(0x42, Count * sizeof *all, TAG);
+    ULONG **all = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, Count * sizeof *all, TAG);
     ULONG index, wrong = 0;
 
     if (all == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     for (index = 0; index < Count; index++) {
-        all[index] = ExAllocatePool2(0x42, 4 + index % 60, TAG);
+        all[index] = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, 4 + index % 60, TAG);
         if (all[index] == NULL) {
             wrong++;
             break;
@@ -36,7 +36,7 @@ static NTSTATUS Many(ULONG Count)
         ExFreePoolWithTag(all[index], TAG);
     }
     ExFreePoolWithTag(all, TAG);
-    return wrong == 0 ? 0 : STATUS_UNSUCCESSFUL_;
+    return wrong == 0 ? 0 : STATUS_UNSUCCESSFUL;
 }
 
 /* Allocates 1 MiB at a time until no memory is left. Returns the number of allocations. */
@@ -46,7 +46,7 @@ static ULONG Exhaust(void)
     ULONG count = 0;
 
     for (;;) {
-        PVOID *next = ExAllocatePool2(0x42, 1 << 20, TAG);
+        PVOID *next = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, 1 << 20, TAG);
 
         if (next == NULL) {
             break;
@@ -72,7 +72,7 @@ static NTSTATUS QueryWithoutMemory(void)
     PVOID *last = NULL, *next;
     NTSTATUS status;
 
-    while ((next = ExAllocatePool2(0x42, 0x1000, TAG)) != NULL) {
+    while ((next = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, 0x1000, TAG)) != NULL) {
         *next = last;
         last = next;
     }
@@ -149,7 +149,7 @@ static ULONG CreateWithoutMemory(void)
 {
     UNICODE_STRING name;
     OBJECT_ATTRIBUTES attributes = {sizeof attributes, NULL, &name};
-    NTSTATUS expected = (NTSTATUS)0xC000009A;
+    NTSTATUS expected = STATUS_INSUFFICIENT_RESOURCES;
     PVOID *memory;
     PDEVICE_OBJECT device;
     PCALLBACK_OBJECT callback;
@@ -197,7 +197,7 @@ static ULONG Distance(void)
     ULONG index, count = sizeof all / sizeof *all, distance = 0;
 
     for (index = 0; index < count; index++) {
-        all[index] = ExAllocatePool2(0x42, 8, TAG);
+        all[index] = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, 8, TAG);
         if (index == count - 2) {
             IoInitializeTimer(TheDevice, Nothing, NULL);
         }
@@ -235,7 +235,7 @@ static void Churn(void)
     ULONG index;
 
     for (index = 0; index < 16; index++) {
-        UCHAR *memory = ExAllocatePool2(0x42, 64 << 20, TAG);
+        UCHAR *memory = ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_UNINITIALIZED, 64 << 20, TAG);
 
         if (memory != NULL) {
             memory[0] = 1;
@@ -337,7 +337,7 @@ static void Smash(void)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     LARGE_INTEGER due;
     ULONG64 number = 39;
 

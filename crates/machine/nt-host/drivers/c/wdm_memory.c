@@ -48,7 +48,7 @@ static NTSTATUS IncrementMapped(const MEMORY *Memory)
     NTSTATUS status;
 
     if (mdl == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     status = Lock(mdl);
     if (status >= 0) {
@@ -56,7 +56,7 @@ static NTSTATUS IncrementMapped(const MEMORY *Memory)
         if (bytes != NULL) {
             Increment(bytes, Memory->length);
         } else {
-            status = STATUS_NO_MEMORY_;
+            status = STATUS_INSUFFICIENT_RESOURCES;
         }
         MmUnlockPages(mdl);
     }
@@ -66,7 +66,7 @@ static NTSTATUS IncrementMapped(const MEMORY *Memory)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     const MEMORY *memory = Irp->AssociatedIrp.SystemBuffer;
 
     (void)Device;
@@ -74,7 +74,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         return Finish(Irp, 0, 0);
     }
     if (location->Parameters.DeviceIoControl.InputBufferLength < sizeof(*memory)) {
-        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     }
     switch (location->Parameters.DeviceIoControl.IoControlCode) {
     case GUARDED:
@@ -85,7 +85,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         Increment(memory->address, memory->length);
         return Finish(Irp, 0, 0);
     }
-    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)

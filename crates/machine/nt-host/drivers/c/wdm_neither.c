@@ -39,23 +39,23 @@ static NTSTATUS Start(PIRP Irp, PVOID Buffer, ULONG Length)
     NTSTATUS status;
 
     if (job == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     job->irp = Irp;
     job->list = IoAllocateMdl(Buffer, Length, FALSE, FALSE, NULL);
     if (job->list == NULL) {
         ExFreePoolWithTag(job, TAG);
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     MmProbeAndLockPages(job->list, UserMode, IoReadAccess);
-    MarkPending(Irp);
+    IoMarkIrpPending(Irp);
     status = PsCreateSystemThread(&thread, 0, NULL, NULL, NULL, Thread, job);
     if (status < 0) {
         Finish(Irp, status, 0);
     } else {
         ZwClose(thread);
     }
-    return STATUS_PENDING_;
+    return STATUS_PENDING;
 }
 
 /* In a function of its own, because clang's __try guards calls. */
@@ -86,7 +86,7 @@ static __attribute__((noinline)) NTSTATUS ProbeGuarded(PUCHAR Buffer)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     PUCHAR input;
     ULONG length;
     NTSTATUS status;
@@ -99,12 +99,12 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     input = location->Parameters.DeviceIoControl.Type3InputBuffer;
     length = location->Parameters.DeviceIoControl.InputBufferLength;
     if (length != 8) {
-        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+        return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
     }
     switch (location->Parameters.DeviceIoControl.IoControlCode) {
     case READ_TWICE:
         status = Start(Irp, input, length);
-        return status == STATUS_PENDING_ ? status : Finish(Irp, status, 0);
+        return status == STATUS_PENDING ? status : Finish(Irp, status, 0);
     case READ_BEHIND:
         return Finish(Irp, ReadGuarded(input), 0);
     case PROBE_BEHIND:
@@ -118,7 +118,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         Read(input + PAGE_SIZE);
         return Finish(Irp, 0, 0);
     }
-    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

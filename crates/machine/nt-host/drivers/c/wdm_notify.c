@@ -89,7 +89,7 @@ static VOID NTAPI OnProcess(PVOID Process, HANDLE Id, CREATE_INFO *Info)
         Info->ImageFileName, Info->CommandLine, PsGetProcessId(Process) == Id && *(UCHAR *)Process == 3);
     LogImage(Process);
     if (Info->CommandLine->Length == 8) {
-        Info->CreationStatus = (NTSTATUS)0xC0000022;
+        Info->CreationStatus = STATUS_ACCESS_DENIED;
     }
 }
 
@@ -125,7 +125,7 @@ static NTSTATUS NTAPI OnRegistry(PVOID Context, PVOID Operation, PVOID Informati
     case 1: /* RegNtPreSetValueKey */
         LOG("registry 1, context %u: %wZ, type %u, %u bytes\n", (ULONG)(ULONG_PTR)Context, value->ValueName, value->Type,
             value->DataSize);
-        return value->Type == 3 ? (NTSTATUS)0xC0000022 : 0;
+        return value->Type == 3 ? STATUS_ACCESS_DENIED : 0;
     case 0: /* RegNtPreDeleteKey */
         CmCallbackGetKeyObjectIDEx(&Cookie, words[0], NULL, &key, 0);
         LOG("registry 0: %wZ\n", key);
@@ -140,7 +140,7 @@ static NTSTATUS NTAPI OnRegistry(PVOID Context, PVOID Operation, PVOID Informati
     case 26: /* RegNtPreCreateKeyEx */
     case 28: /* RegNtPreOpenKeyEx */
         LOG("registry %u: %wZ\n", operation, words[0]);
-        return ((PUNICODE_STRING)words[0])->Length == 12 ? (NTSTATUS)0xC0000022 : 0;
+        return ((PUNICODE_STRING)words[0])->Length == 12 ? STATUS_ACCESS_DENIED : 0;
     default:
         LOG("registry %u after: %x, context %u\n", operation, post->Status, (ULONG)(ULONG_PTR)post->CallContext);
         return 0;
@@ -215,7 +215,7 @@ static NTSTATUS RegisterCallback(void)
     }
     ExNotifyCallback(Object, (PVOID)1, NULL);
     if (ExRegisterCallback(Object, OnCallback, (PVOID)5) == NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     ExNotifyCallback(Object, (PVOID)2, NULL);
     return 0;
@@ -264,11 +264,11 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     Operations[0].Pre = OnHandle;
     if (PsSetCreateProcessNotifyRoutineEx(OnProcess, FALSE) != 0 ||
         /* Registering the same routine again fails. */
-        PsSetCreateProcessNotifyRoutineEx(OnProcess, FALSE) != (NTSTATUS)0xC000000D ||
+        PsSetCreateProcessNotifyRoutineEx(OnProcess, FALSE) != STATUS_INVALID_PARAMETER ||
         PsSetCreateThreadNotifyRoutine(OnThread) != 0 || PsSetLoadImageNotifyRoutine(OnImage) != 0 ||
         CmRegisterCallbackEx(OnRegistry, &altitude, Driver, (PVOID)7, &Cookie, NULL) != 0 ||
         ObRegisterCallbacks(&registration, &Handles) != 0) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
 #if BUG == 2
     Use(Path);

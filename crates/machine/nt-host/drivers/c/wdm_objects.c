@@ -54,10 +54,10 @@ static NTSTATUS Processes(void)
     CHECK(PsLookupThreadByThreadId(PsGetThreadId(PsGetCurrentThread()), &object) == 0);
     CHECK(object == PsGetCurrentThread());
     ObfDereferenceObject(object);
-    CHECK(PsLookupThreadByThreadId((HANDLE)0x7FFFFFFC, &object) == (NTSTATUS)0xC000000B);
+    CHECK(PsLookupThreadByThreadId((HANDLE)0x7FFFFFFC, &object) == STATUS_INVALID_CID);
     CHECK(PsLookupProcessByProcessId((HANDLE)4, &object) == 0 && object == system);
     ObfDereferenceObject(object);
-    CHECK(PsLookupProcessByProcessId((HANDLE)8, &object) == (NTSTATUS)0xC000000B);
+    CHECK(PsLookupProcessByProcessId((HANDLE)8, &object) == STATUS_INVALID_CID);
     return 0;
 }
 
@@ -80,7 +80,7 @@ static NTSTATUS Threads(void)
     PVOID object;
 
     CHECK(PsCreateSystemThread(&handle, 0, NULL, NULL, &client, ThreadRoutine, NULL) == 0);
-    CHECK(ObReferenceObjectByHandle(handle, 0, *event, 0, &object, NULL) == (NTSTATUS)0xC0000024);
+    CHECK(ObReferenceObjectByHandle(handle, 0, *event, 0, &object, NULL) == STATUS_OBJECT_TYPE_MISMATCH);
     CHECK(ObReferenceObjectByHandle(handle, 0, *thread, 0, &object, NULL) == 0);
     CHECK(KeWaitForSingleObject(object, 0, 0, FALSE, NULL) == 0);
     /* The handle refers to the object that PsGetCurrentThread returned on that thread. */
@@ -141,8 +141,8 @@ static NTSTATUS Devices(void)
     CHECK(TheDevice->AttachedDevice == NULL);
     IoDeleteDevice(other);
     status = IoAllocateDriverObjectExtension(TheDriver, &Key, 16, &extension);
-    CHECK(status == (NTSTATUS)0xC0000035 || (status == 0 && extension != NULL));
-    CHECK(IoAllocateDriverObjectExtension(TheDriver, &Key, 16, &again) == (NTSTATUS)0xC0000035 && again == NULL);
+    CHECK(status == STATUS_OBJECT_NAME_COLLISION || (status == 0 && extension != NULL));
+    CHECK(IoAllocateDriverObjectExtension(TheDriver, &Key, 16, &again) == STATUS_OBJECT_NAME_COLLISION && again == NULL);
     return 0;
 }
 
@@ -191,7 +191,7 @@ static NTSTATUS Files(void)
     ObfDereferenceObject(file);
     CHECK(Closed == closed + 1);
     RtlInitUnicodeString(&name, L"\\Device\\Nobody");
-    CHECK(ZwOpenFile(&handle, 0, &attributes, &block, 0, 0) == (NTSTATUS)0xC0000034);
+    CHECK(ZwOpenFile(&handle, 0, &attributes, &block, 0, 0) == STATUS_OBJECT_NAME_NOT_FOUND);
     RtlInitUnicodeString(&name, L"\\KernelObjects");
     CHECK(ZwOpenDirectoryObject(&handle, 1, &attributes) == 0);
     ZwClose(handle);
@@ -382,16 +382,16 @@ static NTSTATUS Values(void)
     HANDLE key;
 
     for (index = 0; index < 5; index++) {
-        CHECK(RtlCheckRegistryKey(index + 1, L"CObjects") == (NTSTATUS)0xC0000034);
+        CHECK(RtlCheckRegistryKey(index + 1, L"CObjects") == STATUS_OBJECT_NAME_NOT_FOUND);
         CHECK(RtlCreateRegistryKey(index + 1, L"CObjects") == 0);
         CHECK(RtlCheckRegistryKey(0, Locations[index]) == 0);
     }
     /* A key is only created below an existing one. */
     RtlInitUnicodeString(&string, L"\\Registry\\Machine\\Software\\CObjects\\Below");
-    CHECK(ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, NULL) == (NTSTATUS)0xC0000034);
-    CHECK(RtlCreateRegistryKey(4, L"None\\Below") == (NTSTATUS)0xC0000034);
-    CHECK(RtlWriteRegistryValue(4, L"None\\Below", L"Bytes", 3, bytes, sizeof bytes) == (NTSTATUS)0xC0000034);
-    CHECK(RtlCheckRegistryKey(4, L"None") == (NTSTATUS)0xC0000034);
+    CHECK(ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, NULL) == STATUS_OBJECT_NAME_NOT_FOUND);
+    CHECK(RtlCreateRegistryKey(4, L"None\\Below") == STATUS_OBJECT_NAME_NOT_FOUND);
+    CHECK(RtlWriteRegistryValue(4, L"None\\Below", L"Bytes", 3, bytes, sizeof bytes) == STATUS_OBJECT_NAME_NOT_FOUND);
+    CHECK(RtlCheckRegistryKey(4, L"None") == STATUS_OBJECT_NAME_NOT_FOUND);
     RtlInitUnicodeString(&string, L"\\Registry\\Machine\\Software\\CObjects");
     CHECK(ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, NULL) == 0);
     ZwClose(key);
@@ -404,13 +404,13 @@ static NTSTATUS Values(void)
     CHECK(Direct(L"Bytes", 0, words) == 0);
     CHECK(words[0] == 0x04030201 && words[2] == 0x0C0B0A09);
     words[0] = -11;
-    CHECK(Direct(L"Bytes", 0, words) == (NTSTATUS)0xC0000023);
+    CHECK(Direct(L"Bytes", 0, words) == STATUS_BUFFER_TOO_SMALL);
     /* A positive size: length, type, data. */
     words[0] = 20;
     CHECK(Direct(L"Bytes", 0, words) == 0);
     CHECK(words[0] == 12 && words[1] == 3 && words[2] == 0x04030201 && words[4] == 0x0C0B0A09);
     words[0] = 19;
-    CHECK(Direct(L"Bytes", 0, words) == (NTSTATUS)0xC0000023);
+    CHECK(Direct(L"Bytes", 0, words) == STATUS_BUFFER_TOO_SMALL);
     /* Up to four bytes need no size. */
     CHECK(Write(L"Short", 3, bytes, 3) == 0);
     words[0] = 0;
@@ -440,9 +440,9 @@ static NTSTATUS Activities(void)
     PIRP irp = IoAllocateIrp(1, FALSE);
 
     CHECK(irp != NULL);
-    CHECK(IoGetActivityIdIrp(irp, &found) == (NTSTATUS)0xC0000225);
-    CHECK(IoPropagateActivityIdToThread(irp, &copy, &before) == (NTSTATUS)0xC0000225 && IoGetActivityIdThread() == NULL);
-    CHECK(IoSetActivityIdIrp(irp, NULL) == (NTSTATUS)0xC00000BB);
+    CHECK(IoGetActivityIdIrp(irp, &found) == STATUS_NOT_FOUND);
+    CHECK(IoPropagateActivityIdToThread(irp, &copy, &before) == STATUS_NOT_FOUND && IoGetActivityIdThread() == NULL);
+    CHECK(IoSetActivityIdIrp(irp, NULL) == STATUS_NOT_SUPPORTED);
     CHECK(IoSetActivityIdIrp(irp, &id) == 0);
     id.Data1 = 9;
     CHECK(IoGetActivityIdIrp(irp, &found) == 0 && found.Data1 == 1 && found.Data4[7] == 11);
@@ -454,7 +454,7 @@ static NTSTATUS Activities(void)
     IoClearActivityIdThread(NULL);
     CHECK(IoGetActivityIdThread() == NULL);
     IoReuseIrp(irp, 0);
-    CHECK(IoGetActivityIdIrp(irp, &found) == (NTSTATUS)0xC0000225);
+    CHECK(IoGetActivityIdIrp(irp, &found) == STATUS_NOT_FOUND);
     IoFreeIrp(irp);
     return 0;
 }
@@ -465,7 +465,7 @@ static const STEP Steps[] = {Data,      Processes, Threads, Processors, Devices,
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     UCHAR *output = Irp->AssociatedIrp.SystemBuffer;
     ULONG index;
 
@@ -489,7 +489,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     case IRP_MJ_DEVICE_CONTROL:
         return RUN_STEPS(Irp);
     }
-    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

@@ -9,19 +9,18 @@ static ULONG Completed;
 static UCHAR Left;
 
 #define ALL_RESULTS 0xE0
-#define OBJECT_TYPE_MISMATCH ((NTSTATUS)0xC0000024)
 
 static NTSTATUS NTAPI OnCompletion(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
 {
     Completed++;
     /* The flags of the location that the packet has left. */
-    Left = (Current(Irp) - 1)->Control;
-    return Context != NULL ? (NTSTATUS)0xC0000016 : 0;
+    Left = (IoGetCurrentIrpStackLocation(Irp) - 1)->Control;
+    return Context != NULL ? STATUS_MORE_PROCESSING_REQUIRED : 0;
 }
 
 static void SetCompletion(PIRP Irp, PVOID Context)
 {
-    PIO_STACK_LOCATION next = Current(Irp) - 1;
+    PIO_STACK_LOCATION next = IoGetCurrentIrpStackLocation(Irp) - 1;
 
     next->CompletionRoutine = OnCompletion;
     next->Context = Context;
@@ -65,7 +64,7 @@ static NTSTATUS Types(void)
     PVOID thread = KeGetCurrentThread();
     HANDLE handle;
 
-    CHECK(ObOpenObjectByPointer(thread, 0x200, NULL, 0, *files, KernelMode, &handle) == OBJECT_TYPE_MISMATCH);
+    CHECK(ObOpenObjectByPointer(thread, 0x200, NULL, 0, *files, KernelMode, &handle) == STATUS_OBJECT_TYPE_MISMATCH);
     CHECK(ObOpenObjectByPointer(thread, 0x200, NULL, 0, *threads, KernelMode, &handle) == 0);
     ZwClose(handle);
     CHECK(ObOpenObjectByPointer(thread, 0x200, NULL, 0, NULL, KernelMode, &handle) == 0);
@@ -110,10 +109,10 @@ static const STEP Steps[] = {Allocated, Asynchronous, Types, Affinity, Modes};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    if (Current(Irp)->MajorFunction == IRP_MJ_FLUSH_BUFFERS) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction == IRP_MJ_FLUSH_BUFFERS) {
         return Finish(Irp, 0, 123);
     }
-    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
     return RUN_STEPS(Irp);

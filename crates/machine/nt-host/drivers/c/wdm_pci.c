@@ -20,15 +20,15 @@ static NTSTATUS Send(EXTENSION *Extension, UCHAR Minor, PVOID First, PVOID Secon
     KeInitializeEvent(&event, NotificationEvent, FALSE);
     irp = IoBuildSynchronousFsdRequest(IRP_MJ_PNP, Extension->Lower, NULL, 0, NULL, &event, &block);
     if (irp == NULL)
-        return STATUS_NO_MEMORY_;
-    irp->IoStatus.Status = (NTSTATUS)0xC00000BB;
-    next = Current(irp) - 1;
+        return STATUS_INSUFFICIENT_RESOURCES;
+    irp->IoStatus.Status = STATUS_NOT_SUPPORTED;
+    next = IoGetCurrentIrpStackLocation(irp) - 1;
     next->MinorFunction = Minor;
     next->Parameters.Others.Argument1 = First;
     next->Parameters.Others.Argument2 = Second;
     next->Parameters.Others.Argument3 = (PVOID)Third;
     next->Parameters.Others.Argument4 = (PVOID)Fourth;
-    if (IofCallDriver(Extension->Lower, irp) == STATUS_PENDING_)
+    if (IofCallDriver(Extension->Lower, irp) == STATUS_PENDING)
         KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, NULL);
     *Information = block.Information;
     return block.Status;
@@ -79,13 +79,13 @@ static NTSTATUS Explore(EXTENSION *Extension)
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
     EXTENSION *extension = Device->DeviceExtension;
-    UCHAR minor = Current(Irp)->MinorFunction;
+    UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
     NTSTATUS status;
 
     if (minor == IRP_MN_START_DEVICE && Explore(extension) < 0)
-        return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
+        return Finish(Irp, STATUS_UNSUCCESSFUL, 0);
     Irp->IoStatus.Status = 0;
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     status = IofCallDriver(extension->Lower, Irp);
     if (minor == IRP_MN_REMOVE_DEVICE) {
         IoDetachDevice(extension->Lower);

@@ -78,7 +78,7 @@ static NTSTATUS Register(void)
 
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    UCHAR minor = Current(Irp)->MinorFunction;
+    UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
     NTSTATUS status;
 
     (void)Device;
@@ -90,7 +90,7 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
         Handle = NULL;
     }
     Irp->IoStatus.Status = 0;
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     status = IofCallDriver(Lower, Irp);
     if (minor == 2) {
         IoDetachDevice(Lower);
@@ -104,7 +104,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     ULONG component = *(ULONG *)Irp->AssociatedIrp.SystemBuffer;
 
     (void)Device;
-    switch (Current(Irp)->Parameters.DeviceIoControl.IoControlCode) {
+    switch (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode) {
     case USE:
         PoFxActivateComponent(Handle, component, BLOCKING);
         LOG("uses %u\n", component);

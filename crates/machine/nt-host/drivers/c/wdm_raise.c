@@ -32,9 +32,9 @@ static __attribute__((noinline)) PVOID Allocate(ULONG Which)
     case 3:
         return ExAllocatePoolWithTag((POOL_TYPE)NX, 16, TAG);
     case 4:
-        return ExAllocatePool2(0x40 | 0x20, 16, TAG); /* POOL_FLAG_RAISE_ON_FAILURE */
+        return ExAllocatePool2(POOL_FLAG_NON_PAGED | POOL_FLAG_RAISE_ON_FAILURE, 16, TAG);
     case 5:
-        return ExAllocatePool2(0x40, 16, TAG);
+        return ExAllocatePool2(POOL_FLAG_NON_PAGED, 16, TAG);
     case 6:
         return FromList(&Raising);
     default:
@@ -64,7 +64,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     ULONG index;
 
     (void)Device;
-    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
     for (index = 0; index < COUNT; index++) {
@@ -93,7 +93,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     FromList = LookUp(L"ExAllocateFromLookasideListEx");
     DeleteList = LookUp(L"ExDeleteLookasideListEx");
     if (initialize == NULL || FromList == NULL || DeleteList == NULL) {
-        return STATUS_UNSUCCESSFUL_;
+        return STATUS_UNSUCCESSFUL;
     }
     RtlInitUnicodeString(&name, L"\\Device\\CRaise");
     status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);

@@ -41,13 +41,13 @@ static NTSTATUS CancelUnsent(void)
     ULONG wrong;
 
     if (irp == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     wrong = IoCancelIrp(irp) || !irp->Cancel;
-    SetCancelRoutine(irp, Cancel);
+    IoSetCancelRoutine(irp, Cancel);
     wrong |= !IoCancelIrp(irp) || Canceled != 1 || Seen != NULL;
     IoFreeIrp(irp);
-    return wrong ? STATUS_UNSUCCESSFUL_ : 0;
+    return wrong ? STATUS_UNSUCCESSFUL : 0;
 }
 
 /* Adds a list to the packet, which the I/O manager frees. */
@@ -56,10 +56,10 @@ static NTSTATUS AddList(PIRP Irp)
     PMDL first = Irp->MdlAddress, list = IoAllocateMdl(Bytes, sizeof Bytes, first != NULL, FALSE, Irp);
 
     if (list == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     MmBuildMdlForNonPagedPool(list);
-    return (first == NULL ? Irp->MdlAddress : first->Next) == list ? 0 : STATUS_UNSUCCESSFUL_;
+    return (first == NULL ? Irp->MdlAddress : first->Next) == list ? 0 : STATUS_UNSUCCESSFUL;
 }
 
 static NTSTATUS Increment(PIRP Irp, ULONG Length)
@@ -67,7 +67,7 @@ static NTSTATUS Increment(PIRP Irp, ULONG Length)
     UCHAR *bytes;
     ULONG index;
 
-    switch (Current(Irp)->Parameters.DeviceIoControl.IoControlCode & 3) {
+    switch (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode & 3) {
     case METHOD_BUFFERED:
         bytes = Irp->AssociatedIrp.SystemBuffer;
         break;
@@ -78,7 +78,7 @@ static NTSTATUS Increment(PIRP Irp, ULONG Length)
         bytes = MmMapLockedPagesSpecifyCache(Irp->MdlAddress, KernelMode, MmCached, NULL, FALSE, NormalPagePriority);
     }
     if (bytes == NULL) {
-        return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
+        return Finish(Irp, STATUS_UNSUCCESSFUL, 0);
     }
     for (index = 0; index < Length; index++) {
         bytes[index]++;
@@ -106,12 +106,12 @@ static NTSTATUS AskItself(void)
     }
     status = ZwDeviceIoControlFile(file, NULL, NULL, NULL, &block, INCREMENT | METHOD_IN_DIRECT, NULL, 0, data, sizeof(data));
     ZwClose(file);
-    return status == 0 && data[0] == 8 && data[3] == 11 ? 0 : STATUS_UNSUCCESSFUL_;
+    return status == 0 && data[0] == 8 && data[3] == 11 ? 0 : STATUS_UNSUCCESSFUL;
 }
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     ULONG mistake = Mistake, length = 0;
     NTSTATUS status = 0;
 
@@ -138,13 +138,13 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         status = AddList(Irp);
         break;
     case TOO_MANY_BYTES_WITH_A_WARNING:
-        status = (NTSTATUS)0x80000005; /* STATUS_BUFFER_OVERFLOW */
+        status = STATUS_BUFFER_OVERFLOW; /* STATUS_BUFFER_OVERFLOW */
         /* fall through */
     case TOO_MANY_BYTES:
         length++;
         break;
     case SKIPPED:
-        Skip(Irp);
+        IoSkipCurrentIrpStackLocation(Irp);
         break;
     case LOCATION_OUT_OF_RANGE:
         Irp->CurrentLocation = 9;

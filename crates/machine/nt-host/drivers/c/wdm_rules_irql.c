@@ -182,13 +182,13 @@ static NTSTATUS ForwardCreate(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS NTAPI Free(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
 {
     IoFreeIrp(Irp);
-    return STATUS_MORE_PROCESSING_REQUIRED_;
+    return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 /* Sends a request that the driver made itself, and that the driver below completes at once. */
 static void SendOwn(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION next = Current(Irp) - 1;
+    PIO_STACK_LOCATION next = IoGetCurrentIrpStackLocation(Irp) - 1;
     KIRQL old;
 
     next->MajorFunction = 9; /* IRP_MJ_FLUSH_BUFFERS */

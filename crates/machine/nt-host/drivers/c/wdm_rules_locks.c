@@ -91,7 +91,7 @@ static VOID KeepCancelLock(PDEVICE_OBJECT Device)
 {
     PIRP irp = IoAllocateIrp(2, FALSE);
 
-    SetCancelRoutine(irp, Cancel);
+    IoSetCancelRoutine(irp, Cancel);
     IoCancelIrp(irp);
     IoFreeIrp(irp);
 }
@@ -185,7 +185,7 @@ static NTSTATUS ForwardAndKeep(PDEVICE_OBJECT Device, PIRP Irp)
 /* Passes on a request without the remove lock. */
 static NTSTATUS ForwardUnlocked(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    if (Current(Irp)->MajorFunction == IRP_MJ_PNP) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction == IRP_MJ_PNP) {
         Irp->IoStatus.Status = 0;
     }
     return Broken ? PassOn(Device, Irp) : PassOnLocked(Device, Irp);
@@ -241,9 +241,9 @@ static NTSTATUS WaitInQuery(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS Refuse(PDEVICE_OBJECT Device, PIRP Irp)
 {
     if (Broken) {
-        return Finish(Irp, STATUS_NOT_SUPPORTED_, 0);
+        return Finish(Irp, STATUS_NOT_SUPPORTED, 0);
     }
-    return PlugAndPlay(Device, Irp, Current(Irp)->MinorFunction);
+    return PlugAndPlay(Device, Irp, IoGetCurrentIrpStackLocation(Irp)->MinorFunction);
 }
 
 /* The same, for a request after which the device is gone. */
@@ -254,10 +254,10 @@ static NTSTATUS RefuseRemoval(PDEVICE_OBJECT Device, PIRP Irp)
     if (!Broken) {
         return Remove(Device, Irp);
     }
-    Finish(Irp, STATUS_NOT_SUPPORTED_, 0);
+    Finish(Irp, STATUS_NOT_SUPPORTED, 0);
     IoDetachDevice(lower);
     IoDeleteDevice(Device);
-    return STATUS_NOT_SUPPORTED_;
+    return STATUS_NOT_SUPPORTED;
 }
 
 const RULE Rules[] = {

@@ -8,7 +8,7 @@ static PIRP Allocate(PDEVICE_OBJECT Device, UCHAR Major)
 {
     PIRP irp = IoAllocateIrp(2, FALSE);
 
-    (Current(irp) - 1)->MajorFunction = Major;
+    (IoGetCurrentIrpStackLocation(irp) - 1)->MajorFunction = Major;
     return irp;
 }
 
@@ -25,12 +25,12 @@ static NTSTATUS NTAPI Free(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
     if (Event != NULL && !Broken) {
         KeSetEvent((PKEVENT)Event, 0, FALSE);
     }
-    return STATUS_MORE_PROCESSING_REQUIRED_;
+    return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 static NTSTATUS Send(PDEVICE_OBJECT Device, PIRP Irp, PIO_COMPLETION_ROUTINE Routine, PVOID Context)
 {
-    PIO_STACK_LOCATION next = Current(Irp) - 1;
+    PIO_STACK_LOCATION next = IoGetCurrentIrpStackLocation(Irp) - 1;
 
     next->CompletionRoutine = Routine;
     next->Context = Context;
@@ -105,7 +105,7 @@ static void WaitForOwn(PDEVICE_OBJECT Device, PIRP Irp)
     KEVENT event;
 
     KeInitializeEvent(&event, 0, FALSE);
-    if (Send(Device, Irp, Free, &event) == STATUS_PENDING_) {
+    if (Send(Device, Irp, Free, &event) == STATUS_PENDING) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
 }
@@ -146,7 +146,7 @@ static void Synchronous(PDEVICE_OBJECT Device, BOOLEAN IsControl, ULONG Mistake)
     if (Broken && Mistake == SET_EVENT) {
         KeSetEvent(&event, 0, FALSE);
     }
-    if (status == STATUS_PENDING_) {
+    if (status == STATUS_PENDING) {
         KeWaitForSingleObject(Broken && Mistake == WAIT_FOR_ANOTHER ? &other : &event, 0, 0, FALSE, NULL);
     }
     if (Broken && Mistake == FREE) {

@@ -7,15 +7,15 @@ static KSPIN_LOCK QueueLock;
 
 static NTSTATUS MarkAndReturn(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    MarkPending(Irp);
+    IoMarkIrpPending(Irp);
     Finish(Irp, 0, 0);
-    return Broken ? 0 : STATUS_PENDING_;
+    return Broken ? 0 : STATUS_PENDING;
 }
 
 static NTSTATUS NTAPI MarkIfPending(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
 {
     if (Irp->PendingReturned && !Broken) {
-        MarkPending(Irp);
+        IoMarkIrpPending(Irp);
     }
     return 0;
 }
@@ -35,7 +35,7 @@ static NTSTATUS ForwardUnmarked(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS CompleteAndPend(PDEVICE_OBJECT Device, PIRP Irp)
 {
     Finish(Irp, 0, 0);
-    return Broken ? STATUS_PENDING_ : 0;
+    return Broken ? STATUS_PENDING : 0;
 }
 
 /* Completes a request that the driver below has. */
@@ -57,13 +57,13 @@ static NTSTATUS QueueInterlocked(PDEVICE_OBJECT Device, PIRP Irp)
 {
     Queue.Flink = Queue.Blink = &Queue;
     if (!Broken) {
-        MarkPending(Irp);
+        IoMarkIrpPending(Irp);
     }
     ExInterlockedInsertTailList(&Queue, &Irp->Tail.Overlay.ListEntry, &QueueLock);
-    MarkPending(Irp);
+    IoMarkIrpPending(Irp);
     ExInterlockedRemoveHeadList(&Queue, &QueueLock);
     Finish(Irp, 0, 0);
-    return STATUS_PENDING_;
+    return STATUS_PENDING;
 }
 
 static NTSTATUS QueueLocked(PDEVICE_OBJECT Device, PIRP Irp)
@@ -74,17 +74,17 @@ static NTSTATUS QueueLocked(PDEVICE_OBJECT Device, PIRP Irp)
     Queue.Flink = Queue.Blink = entry;
     entry->Flink = entry->Blink = &Queue;
     if (!Broken) {
-        MarkPending(Irp);
+        IoMarkIrpPending(Irp);
     }
     KeReleaseSpinLock(&QueueLock, old);
-    MarkPending(Irp);
+    IoMarkIrpPending(Irp);
     Finish(Irp, 0, 0);
-    return STATUS_PENDING_;
+    return STATUS_PENDING;
 }
 
 static NTSTATUS CompletePending(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    return Finish(Irp, Broken ? STATUS_PENDING_ : 0, 0);
+    return Finish(Irp, Broken ? STATUS_PENDING : 0, 0);
 }
 
 static NTSTATUS CompleteTwice(PDEVICE_OBJECT Device, PIRP Irp)
@@ -125,7 +125,7 @@ static NTSTATUS RegisterFailed(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS NTAPI Mark(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
 {
     if (Irp->PendingReturned) {
-        MarkPending(Irp);
+        IoMarkIrpPending(Irp);
     }
     return 0;
 }
@@ -158,7 +158,7 @@ static NTSTATUS ReturnOther(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status = PassOnLocked(Device, Irp);
 
-    return Broken ? STATUS_UNSUCCESSFUL_ : status;
+    return Broken ? STATUS_UNSUCCESSFUL : status;
 }
 
 static NTSTATUS CompletePnp(PDEVICE_OBJECT Device, PIRP Irp)
@@ -169,7 +169,7 @@ static NTSTATUS CompletePnp(PDEVICE_OBJECT Device, PIRP Irp)
 static NTSTATUS FailSurprise(PDEVICE_OBJECT Device, PIRP Irp)
 {
     Irp->IoStatus.Status = 0;
-    return Broken ? Finish(Irp, STATUS_UNSUCCESSFUL_, 0) : PassOnLocked(Device, Irp);
+    return Broken ? Finish(Irp, STATUS_UNSUCCESSFUL, 0) : PassOnLocked(Device, Irp);
 }
 
 static NTSTATUS DetachAtSurprise(PDEVICE_OBJECT Device, PIRP Irp)
@@ -188,9 +188,9 @@ static NTSTATUS DetachAtSurprise(PDEVICE_OBJECT Device, PIRP Irp)
 
 static NTSTATUS FailPower(PDEVICE_OBJECT Device, PIRP Irp, BOOLEAN Up)
 {
-    BOOLEAN up = Current(Irp)->Parameters.Power.State.SystemState == 1; /* PowerSystemWorking */
+    BOOLEAN up = IoGetCurrentIrpStackLocation(Irp)->Parameters.Power.State.SystemState == 1; /* PowerSystemWorking */
 
-    return Broken && up == Up ? Finish(Irp, STATUS_UNSUCCESSFUL_, 0) : PassOnLocked(Device, Irp);
+    return Broken && up == Up ? Finish(Irp, STATUS_UNSUCCESSFUL, 0) : PassOnLocked(Device, Irp);
 }
 
 static NTSTATUS FailPowerDown(PDEVICE_OBJECT Device, PIRP Irp)
@@ -227,14 +227,14 @@ static NTSTATUS StartPacket(PDEVICE_OBJECT Device, PIRP Irp)
     KIRQL old;
 
     TheDriver->DriverStartIo = StartIo;
-    MarkPending(Irp);
+    IoMarkIrpPending(Irp);
     IoStartPacket(Device, Irp, NULL, NULL);
     if (!Broken) {
         old = KfRaiseIrql(2);
         IoStartNextPacket(Device, FALSE);
         KeLowerIrql(old);
     }
-    return STATUS_PENDING_;
+    return STATUS_PENDING;
 }
 
 static NTSTATUS NTAPI SetUnlessBroken(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
@@ -242,16 +242,16 @@ static NTSTATUS NTAPI SetUnlessBroken(PDEVICE_OBJECT Device, PIRP Irp, PVOID Eve
     if (!Broken) {
         KeSetEvent((PKEVENT)Event, 0, FALSE);
     }
-    return STATUS_MORE_PROCESSING_REQUIRED_;
+    return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 static NTSTATUS NTAPI MarkAndSet(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
 {
     if (Broken) {
-        MarkPending(Irp);
+        IoMarkIrpPending(Irp);
     }
     KeSetEvent((PKEVENT)Event, 0, FALSE);
-    return STATUS_MORE_PROCESSING_REQUIRED_;
+    return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 static NTSTATUS WaitFor(PDEVICE_OBJECT Device, PIRP Irp, PIO_COMPLETION_ROUTINE Routine)
@@ -262,7 +262,7 @@ static NTSTATUS WaitFor(PDEVICE_OBJECT Device, PIRP Irp, PIO_COMPLETION_ROUTINE 
     Acquire(Device, Irp);
     KeInitializeEvent(&event, 0, FALSE);
     CopyLocation(Irp, Routine, &event);
-    if (IofCallDriver(Extension(Device)->Lower, Irp) == STATUS_PENDING_) {
+    if (IofCallDriver(Extension(Device)->Lower, Irp) == STATUS_PENDING) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     status = Irp->IoStatus.Status;

@@ -24,24 +24,24 @@ static WCHAR LinkName[] = L"\\DosDevices\\CStack";
 static NTSTATUS NTAPI Synchronous(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
 {
     KeSetEvent((PKEVENT)Event, 0, FALSE);
-    return (NTSTATUS)0xC0000016;
+    return STATUS_MORE_PROCESSING_REQUIRED;
 }
 
 /* Sends an IRP to the device below and waits until it completes. The caller then owns the IRP again. */
 static NTSTATUS ForwardAndWait(EXTENSION *Extension, PIRP Irp)
 {
-    PIO_STACK_LOCATION next = Current(Irp) - 1;
+    PIO_STACK_LOCATION next = IoGetCurrentIrpStackLocation(Irp) - 1;
     KEVENT event;
     NTSTATUS status;
 
     KeInitializeEvent(&event, 0, FALSE);
-    *next = *Current(Irp);
+    *next = *IoGetCurrentIrpStackLocation(Irp);
     next->Control = 0;
     next->CompletionRoutine = Synchronous;
     next->Context = &event;
     next->Control = 0xE0;
     status = IofCallDriver(Extension->Lower, Irp);
-    if (status == STATUS_PENDING_) {
+    if (status == STATUS_PENDING) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     return Irp->IoStatus.Status;
@@ -50,7 +50,7 @@ static NTSTATUS ForwardAndWait(EXTENSION *Extension, PIRP Irp)
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
     EXTENSION *extension = Device->DeviceExtension;
-    UCHAR minor = Current(Irp)->MinorFunction;
+    UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
     NTSTATUS status = IoAcquireRemoveLockEx(&extension->RemoveLock, Irp, "", 1, sizeof(IO_REMOVE_LOCK));
 
     if (status < 0) {
@@ -65,7 +65,7 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
         break;
     case IRP_MN_REMOVE_DEVICE:
         Irp->IoStatus.Status = 0;
-        Skip(Irp);
+        IoSkipCurrentIrpStackLocation(Irp);
         status = IofCallDriver(extension->Lower, Irp);
         IoReleaseRemoveLockAndWaitEx(&extension->RemoveLock, Irp, sizeof(IO_REMOVE_LOCK));
         IoDetachDevice(extension->Lower);
@@ -83,19 +83,19 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
             Irp->IoStatus.Information |= 4; /* PNP_DEVICE_FAILED */
             Irp->IoStatus.Status = 0;
         }
-        Skip(Irp);
+        IoSkipCurrentIrpStackLocation(Irp);
         status = IofCallDriver(extension->Lower, Irp);
         break;
     case IRP_MN_QUERY_REMOVE_DEVICE:
     case IRP_MN_CANCEL_REMOVE_DEVICE:
     case 0x17: /* IRP_MN_SURPRISE_REMOVAL */
         Irp->IoStatus.Status = 0;
-        Skip(Irp);
+        IoSkipCurrentIrpStackLocation(Irp);
         status = IofCallDriver(extension->Lower, Irp);
         break;
     default:
         /* Requests that this driver does not know keep their status. */
-        Skip(Irp);
+        IoSkipCurrentIrpStackLocation(Irp);
         status = IofCallDriver(extension->Lower, Irp);
         break;
     }
@@ -111,7 +111,7 @@ static VOID NTAPI PowerDone(PDEVICE_OBJECT Device, UCHAR Minor, POWER_STATE Stat
 static NTSTATUS NTAPI Power(PDEVICE_OBJECT Device, PIRP Irp)
 {
     EXTENSION *extension = Device->DeviceExtension;
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     NTSTATUS status = IoAcquireRemoveLockEx(&extension->RemoveLock, Irp, "", 1, sizeof(IO_REMOVE_LOCK));
     POWER_STATE state;
 
@@ -127,7 +127,7 @@ static NTSTATUS NTAPI Power(PDEVICE_OBJECT Device, PIRP Irp)
             PoRequestPowerIrp(Device, IRP_MN_SET_POWER, state, PowerDone, NULL, NULL);
         }
     }
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     status = PoCallDriver(extension->Lower, Irp);
     IoReleaseRemoveLockEx(&extension->RemoveLock, Irp, sizeof(IO_REMOVE_LOCK));
     return status;
@@ -140,7 +140,7 @@ static VOID NTAPI Cancel(PDEVICE_OBJECT Device, PIRP Irp)
     extension->Waiting = NULL;
     IoReleaseCancelSpinLock(Irp->CancelIrql);
     LOG("canceled at irql %u\n", Irql());
-    Finish(Irp, STATUS_CANCELLED_, 0);
+    Finish(Irp, STATUS_CANCELLED, 0);
     IoReleaseRemoveLockEx(&extension->RemoveLock, Irp, sizeof(IO_REMOVE_LOCK));
 }
 
@@ -148,18 +148,18 @@ static NTSTATUS Wait(EXTENSION *Extension, PIRP Irp)
 {
     KIRQL irql;
 
-    MarkPending(Irp);
+    IoMarkIrpPending(Irp);
     IoAcquireCancelSpinLock(&irql);
-    SetCancelRoutine(Irp, Cancel);
-    if (Irp->Cancel && SetCancelRoutine(Irp, NULL) != NULL) {
+    IoSetCancelRoutine(Irp, Cancel);
+    if (Irp->Cancel && IoSetCancelRoutine(Irp, NULL) != NULL) {
         IoReleaseCancelSpinLock(irql);
         IoReleaseRemoveLockEx(&Extension->RemoveLock, Irp, sizeof(IO_REMOVE_LOCK));
-        Finish(Irp, STATUS_CANCELLED_, 0);
-        return STATUS_PENDING_;
+        Finish(Irp, STATUS_CANCELLED, 0);
+        return STATUS_PENDING;
     }
     Extension->Waiting = Irp;
     IoReleaseCancelSpinLock(irql);
-    return STATUS_PENDING_;
+    return STATUS_PENDING;
 }
 
 /* Builds a request and sends it to the device below. */
@@ -173,10 +173,10 @@ static NTSTATUS Below(EXTENSION *Extension, BOOLEAN Cancel)
     KeInitializeEvent(&event, 0, FALSE);
     irp = IoBuildDeviceIoControlRequest(0x222FFC, Extension->Lower, NULL, 0, NULL, 0, FALSE, &event, &block);
     if (irp == NULL) {
-        return STATUS_NO_MEMORY_;
+        return STATUS_INSUFFICIENT_RESOURCES;
     }
     status = IofCallDriver(Extension->Lower, irp);
-    if (status == STATUS_PENDING_) {
+    if (status == STATUS_PENDING) {
         if (Cancel) {
             LOG("canceled: %u\n", IoCancelIrp(irp));
         }
@@ -194,7 +194,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     if (status < 0) {
         return Finish(Irp, status, 0);
     }
-    switch (Current(Irp)->Parameters.DeviceIoControl.IoControlCode) {
+    switch (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.IoControlCode) {
     case IOCTL_WAIT:
         return Wait(extension, Irp);
     case IOCTL_BELOW:
@@ -211,7 +211,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
         IoRequestDeviceEject(extension->Physical);
         break;
     default:
-        status = STATUS_INVALID_DEVICE_REQUEST_;
+        status = STATUS_INVALID_DEVICE_REQUEST;
     }
     IoReleaseRemoveLockEx(&extension->RemoveLock, Irp, sizeof(IO_REMOVE_LOCK));
     return Finish(Irp, status, 0);
@@ -246,7 +246,7 @@ static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
     extension->Lower = IoAttachDeviceToDeviceStack(device, Physical);
     if (extension->Lower == NULL) {
         IoDeleteDevice(device);
-        return (NTSTATUS)0xC000000E;
+        return STATUS_NO_SUCH_DEVICE;
     }
 #if BUG == 1
     UNICODE_STRING link, target = {0};

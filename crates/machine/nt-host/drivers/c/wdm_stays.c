@@ -8,7 +8,7 @@ static ULONG Passed;
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
     ULONG *extension = Device->DeviceExtension;
     NTSTATUS status;
 
@@ -19,9 +19,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         IoDetachDevice(Below);
         IoDeleteDevice(Device);
     }
-    /* The same as IoSkipCurrentIrpStackLocation. */
-    Irp->CurrentLocation++;
-    Irp->Tail.Overlay.CurrentStackLocation++;
+    IoSkipCurrentIrpStackLocation(Irp);
     status = IofCallDriver(Below, Irp);
     /* The sender of the IRP still has a reference to the device, so the extension is valid. */
     *extension += 1;
@@ -55,5 +53,5 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
         Driver->DriverExtension->AddDevice = AddDevice;
     }
     /* The driver keeps this memory for as long as it is loaded. */
-    return ExAllocatePool2(0x40, 100, TAG) == NULL ? STATUS_NO_MEMORY_ : 0;
+    return ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, TAG) == NULL ? STATUS_INSUFFICIENT_RESOURCES : 0;
 }

@@ -371,7 +371,7 @@ static const STEP Steps[] = {GuardedMutex, FlushedDpcs, Resource, PulsedEvents, 
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
     return RUN_STEPS(Irp);

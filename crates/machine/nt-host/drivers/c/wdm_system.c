@@ -72,15 +72,15 @@ static NTSTATUS Modules(void)
     UNICODE_STRING other;
 
     status = (NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 11, modules, 8, &length);
-    CHECK(status == (NTSTATUS)0xC0000004 && length == sizeof modules);
+    CHECK(status == STATUS_INFO_LENGTH_MISMATCH && length == sizeof modules);
     status = (NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 11, modules, (ULONG)sizeof modules, &length);
     CHECK(status == 0 && *(ULONG *)modules == 2);
     CHECK(Same((CHAR *)modules + 8 + 0x28 + *(USHORT *)(modules + 8 + 0x26), "ntoskrnl.exe"));
     CHECK(*(PVOID *)(modules + 8 + 0x128 + 0x10) == TheDriver->DriverStart);
-    CHECK((NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 0x7FFF, modules, 8, &length) == (NTSTATUS)0xC0000003);
-    CHECK((NTSTATUS)CALL(ANY, "ZwLoadDriver", &RegistryPath) == (NTSTATUS)0xC000010E);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 0x7FFF, modules, 8, &length) == STATUS_INVALID_INFO_CLASS);
+    CHECK((NTSTATUS)CALL(ANY, "ZwLoadDriver", &RegistryPath) == STATUS_IMAGE_ALREADY_LOADED);
     RtlInitUnicodeString(&other, L"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\Nobody");
-    CHECK((NTSTATUS)CALL(ANY, "ZwLoadDriver", &other) == (NTSTATUS)0xC0000034);
+    CHECK((NTSTATUS)CALL(ANY, "ZwLoadDriver", &other) == STATUS_OBJECT_NAME_NOT_FOUND);
     return 0;
 }
 
@@ -103,18 +103,18 @@ static NTSTATUS Security(void)
     CHECK((UCHAR)CALL(ANY, "RtlEqualSid", world, system) == 0);
     /* Sizes, counts and revisions are ULONGs: no bit of their lower halves is ignored. */
     CHECK((ULONG)CALL(ANY, "RtlLengthRequiredSid", 0x102) == 8 + 4 * 0x102);
-    CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 64, 0x102) == (NTSTATUS)0xC000000D);
-    CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 4, 2) == (NTSTATUS)0xC0000023);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 64, 0x102) == STATUS_INVALID_PARAMETER);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 4, 2) == STATUS_BUFFER_TOO_SMALL);
     CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 8 + 20 + 24, 2) == 0);
-    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 0x102, 0x10000000, system) == (NTSTATUS)0xC0000059);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 0x102, 0x10000000, system) == STATUS_REVISION_MISMATCH);
     CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0x10000000, system) == 0);
     CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0xE0000000, administrators) == 0);
-    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0x80000000, world) == (NTSTATUS)0xC0000099);
-    CHECK((NTSTATUS)CALL(ANY, "RtlCreateSecurityDescriptor", absolute, 2) == (NTSTATUS)0xC0000058);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0x80000000, world) == STATUS_ALLOTTED_SPACE_EXCEEDED);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateSecurityDescriptor", absolute, 2) == STATUS_UNKNOWN_REVISION);
     CHECK((NTSTATUS)CALL(ANY, "RtlCreateSecurityDescriptor", absolute, 1) == 0);
     CHECK((NTSTATUS)CALL(ANY, "RtlSetDaclSecurityDescriptor", absolute, 1, list, 0) == 0);
     CHECK((ULONG)CALL(ANY, "RtlLengthSecurityDescriptor", absolute) == 0x28 + 52);
-    CHECK((NTSTATUS)CALL(ANY, "RtlAbsoluteToSelfRelativeSD", absolute, relative, &length) == (NTSTATUS)0xC0000023);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAbsoluteToSelfRelativeSD", absolute, relative, &length) == STATUS_BUFFER_TOO_SMALL);
     CHECK(length == 0x14 + 52);
     CHECK((NTSTATUS)CALL(ANY, "RtlAbsoluteToSelfRelativeSD", absolute, relative, &length) == 0);
     CHECK((NTSTATUS)CALL(ANY, "RtlGetDaclSecurityDescriptor", relative, &present, &dacl, &defaulted) == 0);
@@ -127,11 +127,11 @@ static NTSTATUS Security(void)
     CHECK(length == 0x14 + 52);
     length = 0;
     CHECK((NTSTATUS)CALL(ANY, "NtSetSecurityObject", handle, 4, captured) == 0);
-    CHECK((NTSTATUS)CALL(ANY, "NtQuerySecurityObject", handle, 4, relative, 8, &length) == (NTSTATUS)0xC0000023);
+    CHECK((NTSTATUS)CALL(ANY, "NtQuerySecurityObject", handle, 4, relative, 8, &length) == STATUS_BUFFER_TOO_SMALL);
     CHECK(length == 0x14 + 52);
     CALL(ANY, "ZwClose", handle);
     CALL(ANY, "ExFreePoolWithTag", captured, 0);
-    CHECK((NTSTATUS)CALL(ANY, "ZwSetSecurityObject", handle, 4, relative) == (NTSTATUS)0xC0000008);
+    CHECK((NTSTATUS)CALL(ANY, "ZwSetSecurityObject", handle, 4, relative) == STATUS_INVALID_HANDLE);
     return 0;
 }
 
@@ -147,7 +147,7 @@ static PVOID NTAPI Allocate(PVOID Table, ULONG Size)
 {
     (void)Table;
     Allocated++;
-    return ExAllocatePool2(0x40, Size, TAG);
+    return ExAllocatePool2(POOL_FLAG_NON_PAGED, Size, TAG);
 }
 
 static VOID NTAPI Free(PVOID Table, PVOID Node)
@@ -244,7 +244,7 @@ static VOID NTAPI CsqComplete(PVOID Queue, PIRP Irp)
 {
     (void)Queue;
     Canceled++;
-    Finish(Irp, STATUS_CANCELLED_, 0);
+    Finish(Irp, STATUS_CANCELLED, 0);
 }
 
 static UCHAR Csq[0x40];
@@ -293,7 +293,7 @@ static NTSTATUS Library(void)
 /* A count ends a string as a terminator does. The memory after the page is not mapped, so nothing may read it. */
 static NTSTATUS Counts(void)
 {
-    UCHAR *page = ExAllocatePool2(0x40, 0x1000, TAG);
+    UCHAR *page = ExAllocatePool2(POOL_FLAG_NON_PAGED, 0x1000, TAG);
     CHAR *text = (CHAR *)page + 0xFFC;
     WCHAR *wide = (WCHAR *)(page + 0xFF8);
     static CHAR many[40001];
@@ -352,7 +352,7 @@ static NTSTATUS Printing(void)
 /* A view of physical memory ends with its unmapping, by any address in it. Without a view, the routine only fails. */
 static NTSTATUS Views(void)
 {
-    const NTSTATUS not_mapped = (NTSTATUS)0xC0000019;
+    const NTSTATUS not_mapped = STATUS_NOT_MAPPED_VIEW;
     HANDLE process = (HANDLE)(LONG_PTR)-1, section = NULL;
     OBJECT_ATTRIBUTES attributes = {0};
     UNICODE_STRING name;
@@ -413,7 +413,7 @@ static NTSTATUS Names(void)
     ULONG length = 0;
     PVOID object = NULL;
 
-    CHECK((NTSTATUS)CALL(ANY, "ObQueryNameString", TheDevice, room, 8, &length) == (NTSTATUS)0xC0000004);
+    CHECK((NTSTATUS)CALL(ANY, "ObQueryNameString", TheDevice, room, 8, &length) == STATUS_INFO_LENGTH_MISMATCH);
     CHECK(length == 16 + sizeof DeviceName);
     CHECK((NTSTATUS)CALL(ANY, "ObQueryNameString", TheDevice, room, (ULONG)sizeof room, &length) == 0);
     CHECK(name->Length == sizeof DeviceName - 2 && name->Buffer[8] == 'C');
@@ -528,15 +528,15 @@ static NTSTATUS Smaller(void)
     CHECK(CALL(ANY, "RtlImageNtHeader", image) == (ULONG_PTR)(image + *(ULONG *)(image + 0x3C)));
     CHECK(CALL(ANY, "RtlImageNtHeader", text) == 0);
     CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x1000, &found) == 0 && found != NULL);
-    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x80, &found) == (NTSTATUS)0xC000007B && found == NULL);
+    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x80, &found) == STATUS_INVALID_IMAGE_FORMAT && found == NULL);
     /* The headers would be after the page, which is not mapped. Nothing after the given size may be read. */
-    image = ExAllocatePool2(0x40, 0x1000, TAG);
+    image = ExAllocatePool2(POOL_FLAG_NON_PAGED, 0x1000, TAG);
     CHECK(image != NULL);
     *(USHORT *)image = 0x5A4D;
     *(ULONG *)(image + 0x3C) = 0x1800;
-    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x1000, &found) == (NTSTATUS)0xC000007B);
+    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x1000, &found) == STATUS_INVALID_IMAGE_FORMAT);
     *(USHORT *)(image + 0xFFE) = 0x5A4D;
-    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image + 0xFFE, 2, &found) == (NTSTATUS)0xC000007B);
+    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image + 0xFFE, 2, &found) == STATUS_INVALID_IMAGE_FORMAT);
     ExFreePoolWithTag(image, TAG);
     image = (UCHAR *)((ULONG_PTR)LookUp(L"IoCreateDevice") & ~(ULONG_PTR)0xFFF);
     while (*(USHORT *)image != 0x5A4D) {
@@ -550,7 +550,7 @@ static NTSTATUS Smaller(void)
     counts[5]++;
     counts = (ULONG *)CALL(ANY, "IoGetConfigurationInformation");
     CHECK(counts[5]-- == 1);
-    CHECK((NTSTATUS)CALL(ANY, "KdSystemDebugControl", 0, NULL, 0, NULL, 0, NULL, 0) == (NTSTATUS)0xC0000354);
+    CHECK((NTSTATUS)CALL(ANY, "KdSystemDebugControl", 0, NULL, 0, NULL, 0, NULL, 0) == STATUS_DEBUGGER_INACTIVE);
     return 0;
 }
 
@@ -575,8 +575,8 @@ static NTSTATUS Keys(void)
     CHECK(length == 16 + 14 && words[3] == 14 && *(WCHAR *)(words + 4) == 'C');
     CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 3, words, sizeof words, &length) == 0);
     CHECK(words[0] == name.Length && *(WCHAR *)(words + 1) == '\\');
-    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 3, words, 8, &length) == (NTSTATUS)0x80000005);
-    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 9, words, sizeof words, &length) == (NTSTATUS)0xC000000D);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 3, words, 8, &length) == STATUS_BUFFER_OVERFLOW);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 9, words, sizeof words, &length) == STATUS_INVALID_PARAMETER);
     /* KeyFullInformation of the subkey: one value with a name of 10 bytes and 4 bytes of data. */
     CHECK((NTSTATUS)CALL(ANY, "ZwEnumerateKey", key, 0, 2, words, sizeof words, &length) == 0);
     CHECK(words[5] == 0 && words[8] == 1 && words[9] == 10 && words[10] == 4);
@@ -605,14 +605,14 @@ static NTSTATUS Sessions(void)
     CHECK((NTSTATUS)query(3, &id, 8, NULL, node) == 0 && id == 5);
     RtlInitUnicodeString(&name, L"nt-host");
     CHECK((NTSTATUS)query(7, &handle, 8, NULL, &name) == 0 && handle == handles[0]);
-    CHECK((NTSTATUS)query(7, &handle, 4, &length, &name) == (NTSTATUS)0xC0000004 && length == 8);
+    CHECK((NTSTATUS)query(7, &handle, 4, &length, &name) == STATUS_INFO_LENGTH_MISMATCH && length == 8);
     RtlInitUnicodeString(&name, L"missing");
-    CHECK((NTSTATUS)query(7, &handle, 8, NULL, &name) == (NTSTATUS)0xC000000D);
-    CHECK((NTSTATUS)query(7, &handle, 8, NULL, NULL) == (NTSTATUS)0xC0000030);
+    CHECK((NTSTATUS)query(7, &handle, 8, NULL, &name) == STATUS_INVALID_PARAMETER);
+    CHECK((NTSTATUS)query(7, &handle, 8, NULL, NULL) == STATUS_INVALID_PARAMETER_MIX);
     node[1] = 77;
-    CHECK((NTSTATUS)query(0, &id, 4, NULL, node) == (NTSTATUS)0xC0000008);
-    CHECK((NTSTATUS)query(4, &handle, 8, NULL, NULL) == (NTSTATUS)0xC0000225);
-    CHECK((NTSTATUS)query(15, &handle, 8, NULL, NULL) == (NTSTATUS)0xC0000003);
+    CHECK((NTSTATUS)query(0, &id, 4, NULL, node) == STATUS_INVALID_HANDLE);
+    CHECK((NTSTATUS)query(4, &handle, 8, NULL, NULL) == STATUS_NOT_FOUND);
+    CHECK((NTSTATUS)query(15, &handle, 8, NULL, NULL) == STATUS_INVALID_INFO_CLASS);
     return 0;
 }
 
@@ -622,26 +622,26 @@ static const STEP Steps[] = {Image,    Modules,  Security, Tables, Queues,  Libr
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
-    switch (Current(Irp)->MajorFunction) {
+    switch (IoGetCurrentIrpStackLocation(Irp)->MajorFunction) {
     case IRP_MJ_CREATE:
     case IRP_MJ_CLEANUP:
     case IRP_MJ_CLOSE:
         return Finish(Irp, 0, 0);
     case IRP_MJ_READ:
         CALL(ANY, "IoCsqInsertIrp", Csq, Irp, NULL);
-        return STATUS_PENDING_;
+        return STATUS_PENDING;
     case IRP_MJ_WRITE: {
         PIRP waiting = (PIRP)CALL(ANY, "IoCsqRemoveNextIrp", Csq, NULL);
 
         if (waiting != NULL) {
             Finish(waiting, 0, 1);
         }
-        return Finish(Irp, waiting == NULL ? STATUS_UNSUCCESSFUL_ : 0, Canceled);
+        return Finish(Irp, waiting == NULL ? STATUS_UNSUCCESSFUL : 0, Canceled);
     }
     case IRP_MJ_DEVICE_CONTROL:
         return RUN_STEPS(Irp);
     }
-    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
+    return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST, 0);
 }
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

@@ -48,7 +48,7 @@ static NTSTATUS NTAPI Query(PDEVICE_OBJECT Device, PIRP Irp, ULONG Guid, ULONG I
 {
     LOG("query %u.%u, %u, room %u\n", Guid, Instance, Count, Room);
     if (Room < sizeof(Value)) {
-        return WmiCompleteRequest(Device, Irp, (NTSTATUS)0xC0000023, sizeof(Value), 0);
+        return WmiCompleteRequest(Device, Irp, STATUS_BUFFER_TOO_SMALL, sizeof(Value), 0);
     }
     *(ULONG *)Buffer = Value;
     *Lengths = sizeof(Value);
@@ -65,7 +65,7 @@ static NTSTATUS NTAPI Set(PDEVICE_OBJECT Device, PIRP Irp, ULONG Guid, ULONG Ins
 static NTSTATUS NTAPI Method(PDEVICE_OBJECT Device, PIRP Irp, ULONG Guid, ULONG Instance, ULONG Id, ULONG Input,
                              ULONG Output, UCHAR *Buffer)
 {
-    PVOID event = ExAllocatePool2(0x40, 4, TAG);
+    PVOID event = ExAllocatePool2(POOL_FLAG_NON_PAGED, 4, TAG);
 
     LOG("method %u.%u.%u, %u in, %u out\n", Guid, Instance, Id, Input, Output);
     if (event != NULL) {
@@ -87,7 +87,7 @@ static CONTEXT_INFO Context = {1, List, RegInfo, Query, Set, NULL, Method, Switc
 /* Completes IRP_MN_REGINFO_EX: a large buffer is needed for one GUID. */
 static NTSTATUS Register(PIRP Irp)
 {
-    ULONG_PTR *parameters = (ULONG_PTR *)&Current(Irp)->Parameters;
+    ULONG_PTR *parameters = (ULONG_PTR *)&IoGetCurrentIrpStackLocation(Irp)->Parameters;
     ULONG size = (ULONG)parameters[2], *info = (ULONG *)parameters[3];
 
     LOG("size %u, path %u\n", size, (ULONG)parameters[1]);
@@ -112,18 +112,18 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     ULONG disposition = 9, flags;
     NTSTATUS status;
 
-    if (BUG >= 2 && Current(Irp)->MinorFunction == 0xB) { /* IRP_MN_REGINFO_EX */
+    if (BUG >= 2 && IoGetCurrentIrpStackLocation(Irp)->MinorFunction == 0xB) { /* IRP_MN_REGINFO_EX */
         return Register(Irp);
     }
-    if (Current(Irp)->MinorFunction == 1) { /* IRP_MN_QUERY_SINGLE_INSTANCE */
-        flags = (*(ULONG **)((ULONG_PTR *)&Current(Irp)->Parameters + 3))[11];
+    if (IoGetCurrentIrpStackLocation(Irp)->MinorFunction == 1) { /* IRP_MN_QUERY_SINGLE_INSTANCE */
+        flags = (*(ULONG **)((ULONG_PTR *)&IoGetCurrentIrpStackLocation(Irp)->Parameters + 3))[11];
         LOG("node %x\n", flags);
     }
     status = WmiSystemControl(&Context, Device, Irp, &disposition);
     if (disposition == 1) { /* IrpNotCompleted */
         IofCompleteRequest(Irp, 0);
     } else if (disposition != 0) {
-        Skip(Irp);
+        IoSkipCurrentIrpStackLocation(Irp);
         status = IofCallDriver(Lower, Irp);
     }
     return status;
@@ -131,7 +131,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 
 static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    UCHAR minor = Current(Irp)->MinorFunction;
+    UCHAR minor = IoGetCurrentIrpStackLocation(Irp)->MinorFunction;
     NTSTATUS status;
 
     if (minor == 0) {
@@ -140,7 +140,7 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
         IoWMIRegistrationControl(Device, 2);
     }
     Irp->IoStatus.Status = 0;
-    Skip(Irp);
+    IoSkipCurrentIrpStackLocation(Irp);
     status = IofCallDriver(Lower, Irp);
     if (minor == 2) {
         IoDetachDevice(Lower);
