@@ -29,6 +29,8 @@ status_newtype! {
         AlreadyExists = 183 "ERROR_ALREADY_EXISTS",
         MoreData = 234 "ERROR_MORE_DATA",
         ArithmeticOverflow = 534 "ERROR_ARITHMETIC_OVERFLOW",
+        SystemProcessTerminated = 591 "ERROR_SYSTEM_PROCESS_TERMINATED",
+        ProcessAborted = 1067 "ERROR_PROCESS_ABORTED",
         PossibleDeadlock = 1131 "ERROR_POSSIBLE_DEADLOCK",
         NotFound = 1168 "ERROR_NOT_FOUND",
         Cancelled = 1223 "ERROR_CANCELLED",
