@@ -4,6 +4,7 @@ constants! {
     "Create dispositions, wdm.h."
     u32 {
         FILE_OPEN = 1,
+        FILE_CREATE = 2,
         FILE_OPEN_IF = 3,
     }
 

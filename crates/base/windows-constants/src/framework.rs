@@ -83,6 +83,7 @@ constants! {
         WdfIoTargetOpenUseExistingDevice = 1,
         WdfIoTargetOpenByName = 2,
         WdfIoTargetOpenReopen = 3,
+        WdfIoTargetOpenLocalTargetByFile = 4,
     }
 
     "`WDF_IO_TARGET_SENT_IO_ACTION`, wdfiotarget.h."

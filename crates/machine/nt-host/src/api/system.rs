@@ -18,8 +18,8 @@ use super::host::Inner;
 use crate::child::control::STOPPED;
 use crate::wire::{Answer, Control, Enablement, Reply, Request};
 
-/// `ERROR_PROCESS_ABORTED`: the process that runs the driver is gone or does not reply.
-const GONE: Win32Error = Win32Error::from_int(1067);
+/// The process that runs the driver is gone or does not reply.
+const GONE: Win32Error = Win32Error::ProcessAborted;
 
 impl NtHost {
     /// Returns the ETW that the driver writes to, for session control: sessions with files or in real time, providers

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use etw_etl::expect::Expected;
 use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
+use etw_etl::format::event::FLAG_CLASSIC_HEADER;
 use etw_etl::{Clock, ClockKind, Event, EventData, FileTime, NewFile, Writer, WriterOptions};
 use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
@@ -230,8 +231,6 @@ const CLOCK: Clock = Clock {
 const LOAD: u16 = 0x140A;
 const IMAGE_ID: Guid = Guid::from_u128(0xB3E6_75D7_2554_4F18_830B_2762_7325_60DE);
 const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
-/// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
-const CLASSIC_HEADER: u16 = 0x100;
 
 /// Writes the records that the kernel writes when it loads an image: the address of the image, and its PDB.
 fn write_image(writer: &mut Writer, first: &Event, image: &ImageFile, base: u64) -> Result<(), etw_etl::Error> {
@@ -256,7 +255,7 @@ fn write_image(writer: &mut Writer, first: &Event, image: &ImageFile, base: u64)
     let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
     let names = [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
     let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
-    let (provider, flags) = (IMAGE_ID, CLASSIC_HEADER);
+    let (provider, flags) = (IMAGE_ID, FLAG_CLASSIC_HEADER);
     writer.write(
         0,
         &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },

@@ -21,8 +21,8 @@ use nt_machine::Machine;
 use super::patience;
 use crate::wire::{self, Answer, Control};
 
-/// `ERROR_SYSTEM_PROCESS_TERMINATED`: the machine has stopped. Windows has no such case, so this code is our choice.
-pub(crate) const STOPPED: Win32Error = Win32Error::from_int(591);
+/// The machine has stopped. Windows has no such case, so this code is our choice.
+pub(crate) const STOPPED: Win32Error = Win32Error::SystemProcessTerminated;
 /// The maximum time for which no thread runs while sessions finish their files.
 const LAST: Duration = Duration::from_secs(1);
 

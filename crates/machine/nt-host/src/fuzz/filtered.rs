@@ -4,6 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use fastrand::Rng;
 use nt_machine::{Connection, Packet};
+use windows_constants::file::{
+    FileAllInformation, FileAllocationInformation, FileBasicInformation, FileEndOfFileInformation, FileNameInformation,
+    FileNetworkOpenInformation, FileStandardInformation,
+};
 
 use super::bytes;
 use super::dictionary::Dictionary;
@@ -13,11 +17,17 @@ use super::plan::Plan;
 use crate::wire::file_step::LENGTH;
 use crate::wire::{FileStep, Step};
 
-/// The classes of information that are queried and set, with the sizes of their structures: `FileBasicInformation`,
-/// `FileStandardInformation`, `FileNameInformation`, `FileAllInformation`, `FileNetworkOpenInformation`; again
-/// `FileBasicInformation`, `FileAllocationInformation`, `FileEndOfFileInformation`.
-const QUERIES: [(u32, u32); 5] = [(4, 40), (5, 24), (9, 512), (18, 1024), (34, 56)];
-const SETS: [(u32, usize); 3] = [(4, 40), (19, 8), (20, 8)];
+/// The classes of information that are queried, with the sizes of their structures.
+const QUERIES: [(u32, u32); 5] = [
+    (FileBasicInformation, 40),
+    (FileStandardInformation, 24),
+    (FileNameInformation, 512),
+    (FileAllInformation, 1024),
+    (FileNetworkOpenInformation, 56),
+];
+/// The classes of information that are set, with the sizes of their structures.
+const SETS: [(u32, usize); 3] =
+    [(FileBasicInformation, 40), (FileAllocationInformation, 8), (FileEndOfFileInformation, 8)];
 /// The ports of common services, and the maximum number of constants that are tried as ports.
 const SERVICES: [u16; 6] = [53, 80, 443, 23, 445, 8080];
 const MOST_PORTS: usize = 48;

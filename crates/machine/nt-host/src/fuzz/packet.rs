@@ -2,12 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use windows_constants::filtering_platform::{IPPROTO_TCP, IPPROTO_UDP};
+
 /// Where the data of a UDP datagram begins, with IPv4.
 pub(super) const PAYLOAD: usize = 28;
 
-/// `IPPROTO_TCP`, `IPPROTO_UDP`.
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// The local port.
 const PORT: u16 = 49153;
 
@@ -24,7 +23,7 @@ pub(super) fn datagram(remote: SocketAddr, inbound: bool, udp: bool, payload: &[
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),
     };
-    let protocol = if udp { UDP } else { TCP };
+    let protocol = if udp { IPPROTO_UDP } else { IPPROTO_TCP };
     let mut data = match remote.ip() {
         IpAddr::V4(_) => vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 128, protocol, 0, 0],
         IpAddr::V6(_) => vec![0x60, 0, 0, 0, 0, 0, protocol, 64],
@@ -50,7 +49,7 @@ pub(super) fn fit(data: &mut [u8]) {
         Some(6) => (4, 40, data.get(6)),
         _ => return,
     };
-    let is_udp = protocol == Some(&UDP);
+    let is_udp = protocol == Some(&IPPROTO_UDP);
     let rest = data.len().saturating_sub(header);
     write(data, at, if at == 2 { data.len() } else { rest });
     if is_udp {

@@ -1,12 +1,9 @@
 //! Converts the child's events to records, as in a trace file.
 
 use etw_engine::CapturedEvent;
-use etw_etl::format::event::FLAG_STRING_ONLY;
+use etw_etl::format::event::{FLAG_64_BIT_HEADER, FLAG_STRING_ONLY};
 use etw_etl::{EventData, ExtendedItem, ExtendedType};
 use etw_types::Guid;
-
-/// `EVENT_HEADER_FLAG_64_BIT_HEADER`.
-const FLAG_64_BIT: u16 = 0x40;
 
 /// Returns the record of an event, or `None` if the event is larger than a record can be.
 pub(crate) fn record(event: &CapturedEvent) -> Option<Vec<u8>> {
@@ -26,7 +23,7 @@ pub(crate) fn record(event: &CapturedEvent) -> Option<Vec<u8>> {
     let data = EventData {
         provider: event.provider,
         descriptor: event.descriptor,
-        flags: FLAG_64_BIT | if event.string_only { FLAG_STRING_ONLY } else { 0 },
+        flags: FLAG_64_BIT_HEADER | if event.string_only { FLAG_STRING_ONLY } else { 0 },
         thread_id: event.thread_id,
         process_id: event.process_id,
         timestamp: event.timestamp,

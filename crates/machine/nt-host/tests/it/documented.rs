@@ -78,7 +78,7 @@ fn the_registry_path_of_driver_entry_is_gone_when_that_has_returned() {
 /// What an allocation of `wdm_raise` did: it returned memory or NULL, or raised `STATUS_INSUFFICIENT_RESOURCES`.
 const MEMORY: u32 = 1;
 const NULL: u32 = 0;
-const RAISED: u32 = 0xC000_009A;
+const RAISED: u32 = NtStatus::InsufficientResources.as_int();
 
 /// Makes all allocations of `wdm_raise`, of which the calls of one routine fail.
 fn allocations(fails: Option<&str>) -> Vec<u32> {

@@ -5,14 +5,11 @@ use std::path::PathBuf;
 use crate::common::c::{Log, build};
 use etw_types::NtStatus;
 use nt_host::{Device, Error, GapKind, NtHost, Rule};
-
-const GET_FEATURE: u32 = 0x000B_0192;
-const SET_FEATURE: u32 = 0x000B_0191;
-const GET_PRODUCT_STRING: u32 = 0x000B_01BE;
-const GET_SERIAL_NUMBER_STRING: u32 = 0x000B_01C2;
-const GET_INDEXED_STRING: u32 = 0x000B_01E2;
-const GET_COLLECTION_INFORMATION: u32 = 0x000B_01A8;
-const GET_COLLECTION_DESCRIPTOR: u32 = 0x000B_0193;
+use windows_constants::hid::{
+    IOCTL_HID_GET_COLLECTION_DESCRIPTOR, IOCTL_HID_GET_COLLECTION_INFORMATION, IOCTL_HID_GET_FEATURE,
+    IOCTL_HID_GET_INDEXED_STRING, IOCTL_HID_GET_PRODUCT_STRING, IOCTL_HID_GET_SERIALNUMBER_STRING,
+    IOCTL_HID_SET_FEATURE,
+};
 
 fn image(bug: u32) -> PathBuf {
     build("hid_minidriver", bug, "DriverEntry", &["ntoskrnl", "hidclass"])
@@ -42,22 +39,25 @@ fn reports_and_strings_pass_the_class_driver() {
     assert_eq!(file.read(2).expect("a read").status, NtStatus::InvalidBufferSize);
     assert_eq!(file.write(&[3, 0, 0]).expect("a write").status, NtStatus::InvalidParameter);
 
-    assert_eq!(file.ioctl(SET_FEATURE, &[2, 1, 2, 3, 4], 0).expect("a feature").status, NtStatus::Success);
-    assert_eq!(file.ioctl_with_output(GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature").output, [2, 1, 2, 3, 4]);
+    assert_eq!(file.ioctl(IOCTL_HID_SET_FEATURE, &[2, 1, 2, 3, 4], 0).expect("a feature").status, NtStatus::Success);
     assert_eq!(
-        file.ioctl_with_output(GET_FEATURE, &[], &[1, 0, 0, 0, 0]).expect("a feature").status,
+        file.ioctl_with_output(IOCTL_HID_GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature").output,
+        [2, 1, 2, 3, 4]
+    );
+    assert_eq!(
+        file.ioctl_with_output(IOCTL_HID_GET_FEATURE, &[], &[1, 0, 0, 0, 0]).expect("a feature").status,
         NtStatus::InvalidParameter
     );
 
     let text = |code, input: &[u8]| file.ioctl(code, input, 64).expect("a string");
     assert_eq!(
-        text(GET_PRODUCT_STRING, &[]).output,
+        text(IOCTL_HID_GET_PRODUCT_STRING, &[]).output,
         "Product\0".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>()
     );
-    assert_eq!(text(GET_SERIAL_NUMBER_STRING, &[]).status, NtStatus::InvalidParameter);
-    assert_eq!(text(GET_INDEXED_STRING, &3_u32.to_le_bytes()).output, [b'3', 0, 0, 0]);
+    assert_eq!(text(IOCTL_HID_GET_SERIALNUMBER_STRING, &[]).status, NtStatus::InvalidParameter);
+    assert_eq!(text(IOCTL_HID_GET_INDEXED_STRING, &3_u32.to_le_bytes()).output, [b'3', 0, 0, 0]);
     assert_eq!(log.lines(&host), ["string 15 in language 409", "string 16 in language 409"]);
-    let information = file.ioctl(GET_COLLECTION_INFORMATION, &[], 12).expect("information").output;
+    let information = file.ioctl(IOCTL_HID_GET_COLLECTION_INFORMATION, &[], 12).expect("information").output;
     assert_eq!(information, [0, 0, 0, 0, 0, 0, 0x34, 0x12, 0x78, 0x56, 0, 1]);
 
     // A read that nobody answers is canceled.
@@ -85,7 +85,10 @@ fn a_device_with_a_pending_read_is_removed() {
 fn what_the_model_lacks_is_a_gap() {
     let (host, device) = started(0);
     let file = device.open().expect("a file");
-    assert_eq!(file.ioctl(GET_COLLECTION_DESCRIPTOR, &[], 64).expect("an answer").status, NtStatus::NotSupported);
+    assert_eq!(
+        file.ioctl(IOCTL_HID_GET_COLLECTION_DESCRIPTOR, &[], 64).expect("an answer").status,
+        NtStatus::NotSupported
+    );
     drop((file, device));
     let report = host.unload().expect("unload");
     let [gap] = report.gaps() else { panic!("{:#?}", report.gaps()) };
@@ -104,7 +107,10 @@ fn wrong_reports_are_found() {
         let file = device.open().expect("a file");
         file.write(&[1, 2, 3]).expect("a write");
         if bug == 4 {
-            assert_eq!(file.ioctl_with_output(GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature").output.len(), 5);
+            assert_eq!(
+                file.ioctl_with_output(IOCTL_HID_GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature").output.len(),
+                5
+            );
         } else {
             assert_eq!(file.read(3).expect("a read").status, NtStatus::Unsuccessful);
         }
@@ -120,7 +126,7 @@ fn wrong_reports_are_found() {
     }
     // What the minidriver writes behind a report is found when the class driver frees the report.
     let (host, device) = started(9);
-    device.ioctl_with_output(GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature");
+    device.ioctl_with_output(IOCTL_HID_GET_FEATURE, &[], &[2, 0, 0, 0, 0]).expect("a feature");
     drop(device);
     let report = host.unload().expect("unload");
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };

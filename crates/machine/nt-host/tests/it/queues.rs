@@ -32,10 +32,10 @@ const FAIL: u32 = code(30);
 const MANUAL: u8 = 0;
 const SEQUENTIAL: u8 = 1;
 
-const CANCELLED: u32 = 0xC000_0120;
-const INVALID_DEVICE_STATE: u32 = 0xC000_0184;
+const CANCELLED: u32 = NtStatus::Cancelled.as_int();
+const INVALID_DEVICE_STATE: u32 = NtStatus::InvalidDeviceState.as_int();
 /// The status for a client if the driver passes on `STATUS_WDF_PAUSED` or `STATUS_WDF_BUSY`.
-const DEVICE_BUSY: u32 = 0x8000_0011;
+const DEVICE_BUSY: u32 = NtStatus::DeviceBusy.as_int();
 
 struct Run {
     host: NtHost,

@@ -6,6 +6,9 @@ use std::time::Duration;
 use crate::common::c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
 use nt_host::{Below, Builder, Device, Notification, NtHost, RequestKind, Rule, TargetEvent};
+use windows_constants::framework::{
+    WdfIoTargetOpenByName, WdfIoTargetOpenLocalTargetByFile, WdfIoTargetOpenReopen, WdfIoTargetOpenUseExistingDevice,
+};
 
 const STATE: u32 = 0x0022_2000;
 const STOP: u32 = 0x0022_2004;
@@ -20,11 +23,6 @@ const QUERY: u32 = 0x0022_2024;
 const NOTIFY: u32 = 0x0022_2028;
 const BELOW: u32 = 0x0022_2100;
 const SLOW: u32 = 0x0022_2104;
-/// `WDF_IO_TARGET_OPEN_TYPE`.
-const EXISTING: u32 = 1;
-const BY_NAME: u32 = 2;
-const REOPEN: u32 = 3;
-const LOCAL_BY_FILE: u32 = 4;
 const OTHER: &str = r"\Device\Other";
 
 struct Run {
@@ -135,21 +133,21 @@ fn another_drivers_device_is_opened_by_name_and_used() {
     // targets/general/fxiotarget.cpp. FxIoTarget::Start does not look whether it is open.
     assert_eq!(run.remote(STATE, 0), ["state 1"]);
     assert_eq!(run.order(1, START, 0, BELOW, "").0, NtStatus::Success);
-    let (status, lines) = run.order(1, OPEN, BY_NAME, 0, r"\Device\Missing");
+    let (status, lines) = run.order(1, OPEN, WdfIoTargetOpenByName, 0, r"\Device\Missing");
     assert_eq!(status, NtStatus::ObjectNameNotFound);
     assert_eq!(lines.last().map(String::as_str), Some("state 4"));
     assert_eq!(run.order(1, SEND, 0, BELOW, "").0, NtStatus::InvalidDeviceState);
     let open = ["opened: 0, device 1, file 1, physical 1", "state 1"];
-    assert_eq!(run.order(1, OPEN, BY_NAME, 0, OTHER).1, open);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenByName, 0, OTHER).1, open);
     // The target is already open.
-    assert_eq!(run.order(1, OPEN, BY_NAME, 0, OTHER).0, NtStatus::InvalidDeviceState);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenByName, 0, OTHER).0, NtStatus::InvalidDeviceState);
     run.log.lines(&run.host);
     assert_eq!(run.remote(ASK, 0), ["asked: 0, 2 bytes, 201", "state 1"]);
     assert_eq!(run.remote(ASK, 5), ["asked: c00000b5, 0 bytes, 0", "state 1"]);
     // The local target is the device below, which the test does not script.
     assert_eq!(run.local(ASK, 0), ["asked: c0000010, 0 bytes, 0", "state 1"]);
     assert_eq!(run.remote(CLOSE, 1), ["state 3"]);
-    assert_eq!(run.order(1, OPEN, REOPEN, 0, "").1, open);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenReopen, 0, "").1, open);
     run.remote(SEND, 0);
     assert_eq!(run.remote(CLOSE, 0), ["back 2: c0000120, 0 bytes, remote", "state 4"]);
     run.end();
@@ -158,7 +156,7 @@ fn another_drivers_device_is_opened_by_name_and_used() {
 #[test]
 fn a_device_of_the_same_driver_gets_the_requests_themselves() {
     let mut run = Run::new(framework("kmdf_remote"));
-    assert_eq!(run.order(1, OPEN, BY_NAME, 0, r"\Device\OwnControl").0, NtStatus::Success);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenByName, 0, r"\Device\OwnControl").0, NtStatus::Success);
     run.log.lines(&run.host);
     assert_eq!(run.remote(ASK, 0), ["asked: 0, 3 bytes, c0b0a", "state 1"]);
     run.order(1, SEND, 0, SLOW, "");
@@ -173,14 +171,14 @@ fn a_device_of_the_same_driver_gets_the_requests_themselves() {
 
     // The framework queries the opened device for its target device with IRP_MN_QUERY_DEVICE_RELATIONS (7):
     // FxIoTargetRemote::GetTargetDeviceRelations in Microsoft's targets/general/km/fxiotargetremotekm.cpp.
-    let lines = run.order(1, OPEN, BY_NAME, 0, r"\Device\OwnPackets").1;
+    let lines = run.order(1, OPEN, WdfIoTargetOpenByName, 0, r"\Device\OwnPackets").1;
     assert_eq!(lines, ["packet 0, 0", "packet 1b, 7", "opened: 0, device 1, file 1, physical 0", "state 1"]);
     assert_eq!(run.remote(ASK, 0), ["packet e, 0", "asked: 0, 2 bytes, e0d", "state 1"]);
     assert_eq!(run.remote(SEND, 0), ["packet e, 0", "back 3: 0, 0 bytes, remote", "state 1"]);
     assert_eq!(run.remote(CLOSE, 0), ["packet 12, 0", "packet 2, 0", "state 4"]);
     // Opening by device object sends no IRP_MJ_CREATE.
     let lines = ["packet 1b, 7", "opened: 0, device 1, file 0, physical 0", "state 1"];
-    assert_eq!(run.order(1, OPEN, EXISTING, 0, "").1, lines);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenUseExistingDevice, 0, "").1, lines);
     assert_eq!(run.remote(ASK, 0), ["packet e, 0", "asked: 0, 2 bytes, e0d", "state 1"]);
     run.end();
 }
@@ -198,7 +196,7 @@ fn a_target_is_notified_of_the_removal_of_its_device_or_closes_and_opens_again()
     assert_eq!(notify(&mut run, QueryRemove), (0, NtStatus::Success, nothing()), "the target is not open");
 
     // Without callbacks: closed, opened again, closed.
-    run.order(1, OPEN, BY_NAME, 0, OTHER);
+    run.order(1, OPEN, WdfIoTargetOpenByName, 0, OTHER);
     assert_eq!(notify(&mut run, QueryRemove), (1, NtStatus::Success, nothing()));
     assert_eq!(run.remote(STATE, 0), ["state 3"]);
     assert_eq!(notify(&mut run, RemoveCanceled), (1, NtStatus::Success, nothing()));
@@ -207,7 +205,7 @@ fn a_target_is_notified_of_the_removal_of_its_device_or_closes_and_opens_again()
     assert_eq!(run.remote(STATE, 0), ["state 4"]);
 
     // With callbacks, which the target keeps when it is opened again. The first query is refused.
-    run.order(1, OPEN, BY_NAME, 1, OTHER);
+    run.order(1, OPEN, WdfIoTargetOpenByName, 1, OTHER);
     let asked = || vec!["query remove, irql 0".to_owned()];
     assert_eq!(notify(&mut run, QueryRemove), (1, NtStatus::Unsuccessful, asked()));
     assert_eq!(run.remote(STATE, 0), ["state 1"]);
@@ -220,7 +218,7 @@ fn a_target_is_notified_of_the_removal_of_its_device_or_closes_and_opens_again()
     assert_eq!(notify(&mut run, RemoveComplete).0, 0, "a closed target is not told");
 
     // A driver can also register for the file object of the target.
-    run.order(1, OPEN, BY_NAME, 0, OTHER);
+    run.order(1, OPEN, WdfIoTargetOpenByName, 0, OTHER);
     assert_eq!(run.order(1, NOTIFY, 1, 0, "").0, NtStatus::Success);
     let notified = |event: &str| vec![format!("notified: version 1, 32 bytes, event {event}, file 1, context 7")];
     assert_eq!(notify(&mut run, QueryRemove), (2, NtStatus::Success, notified("cb3a4006")));
@@ -234,11 +232,11 @@ fn a_target_is_notified_of_the_removal_of_its_device_or_closes_and_opens_again()
 #[test]
 fn what_only_user_mode_drivers_can_open_is_refused_and_only_names_are_opened_again() {
     let mut run = Run::new(framework("kmdf_remote"));
-    assert_eq!(run.order(1, OPEN, LOCAL_BY_FILE, 0, "").0, NtStatus::InvalidParameter);
-    assert_eq!(run.order(1, OPEN, REOPEN, 0, "").0, NtStatus::InvalidDeviceRequest);
-    assert_eq!(run.order(1, OPEN, EXISTING, 0, "").0, NtStatus::Success);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenLocalTargetByFile, 0, "").0, NtStatus::InvalidParameter);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenReopen, 0, "").0, NtStatus::InvalidDeviceRequest);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenUseExistingDevice, 0, "").0, NtStatus::Success);
     assert_eq!(run.order(1, CLOSE, 1, 0, "").0, NtStatus::Success);
-    assert_eq!(run.order(1, OPEN, REOPEN, 0, "").0, NtStatus::InvalidDeviceRequest);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenReopen, 0, "").0, NtStatus::InvalidDeviceRequest);
     run.end();
 }
 
@@ -246,7 +244,7 @@ fn what_only_user_mode_drivers_can_open_is_refused_and_only_names_are_opened_aga
 fn an_interface_comes_from_the_device_of_the_target() {
     let mut run = Run::new(framework("kmdf_remote"));
     assert_eq!(run.local(QUERY, 0), ["interface: c00000bb, 0 bytes, version 0", "state 1"]);
-    run.order(1, OPEN, EXISTING, 0, "");
+    run.order(1, OPEN, WdfIoTargetOpenUseExistingDevice, 0, "");
     let lines = ["packet 1b, 8", "interface 11223344, data 5", "interface: 0, 32 bytes, version 3", "state 1"];
     assert_eq!(run.remote(QUERY, 0), lines);
     run.end();
@@ -266,7 +264,7 @@ fn a_request_to_a_target_that_was_never_opened_is_found() {
 fn a_device_that_succeeds_a_query_without_a_result_is_found() {
     let image = build("kmdf_remote", 1, "FxDriverEntry", &FRAMEWORK);
     let mut run = Run::new(NtHost::builder().driver(image));
-    assert_eq!(run.order(1, OPEN, EXISTING, 0, "").0, NtStatus::Success);
+    assert_eq!(run.order(1, OPEN, WdfIoTargetOpenUseExistingDevice, 0, "").0, NtStatus::Success);
     run.device.remove().expect("removal");
     let report = run.host.unload().expect("unload");
     let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.detail.as_str())).collect();
@@ -286,7 +284,7 @@ fn the_command_scripts_another_drivers_device() {
     };
     let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
     command.arg("run").arg(image).args(["--remote", r"\Device\Other,ioctl:222100=0:01020304@5ms"]);
-    command.args(["--ioctl", &format!("{OPEN:x}:{}", order(BY_NAME, OTHER)), "--ioctl"]);
+    command.args(["--ioctl", &format!("{OPEN:x}:{}", order(WdfIoTargetOpenByName, OTHER)), "--ioctl"]);
     let output = command.arg(format!("{ASK:x}:{}", order(0, ""))).output().expect("the command");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("asked: 0, 4 bytes, 4030201"), "{text}");

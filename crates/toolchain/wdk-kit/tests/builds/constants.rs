@@ -94,6 +94,7 @@ const UNDECLARED: &[(&str, &[&str])] = &[
         "MinGW-w64: ddk/include/ddk/hidclass.h",
         &[
             "IOCTL_HID_FLUSH_QUEUE",
+            "IOCTL_HID_GET_COLLECTION_DESCRIPTOR",
             "IOCTL_HID_GET_COLLECTION_INFORMATION",
             "IOCTL_HID_GET_FEATURE",
             "IOCTL_HID_GET_INDEXED_STRING",
