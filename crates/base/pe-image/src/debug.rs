@@ -8,12 +8,10 @@ use object::pe::{
     ImageDebugDirectory,
 };
 use object::read::ReadRef;
+use windows_constants::image::IMAGE_DEBUG_TYPE_EX_DLLCHARACTERISTICS;
 
 use crate::error::Error;
 use crate::view::{View, name_in};
-
-/// Holds flags that did not fit into the optional header.
-const IMAGE_DEBUG_TYPE_EX_DLLCHARACTERISTICS: u32 = 20;
 
 /// Maximum number of entries, more than any linker writes.
 const MOST: u32 = 64;

@@ -5,11 +5,8 @@
 use object::LittleEndian as LE;
 use object::read::ReadRef;
 use object::{U16, U32};
+use windows_constants::image::{WIN_CERT_REVISION_2_0, WIN_CERT_TYPE_PKCS_SIGNED_DATA};
 
-/// `WIN_CERT_TYPE_PKCS_SIGNED_DATA`
-const PKCS_SIGNED_DATA: u16 = 2;
-/// `WIN_CERT_REVISION_2_0`
-const REVISION_2_0: u16 = 0x0200;
 /// Maximum number of entries. A file with more is considered hostile.
 const MOST: usize = 64;
 
@@ -41,7 +38,7 @@ impl Certificate {
     /// Returns whether the entry is an Authenticode signature.
     #[must_use]
     pub fn is_authenticode(&self) -> bool {
-        self.kind == PKCS_SIGNED_DATA && self.revision == REVISION_2_0
+        self.kind == WIN_CERT_TYPE_PKCS_SIGNED_DATA && self.revision == WIN_CERT_REVISION_2_0
     }
 }
 

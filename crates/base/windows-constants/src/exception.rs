@@ -23,9 +23,10 @@ constants! {
         CONTEXT_FLOATING_POINT = 0x10_0008,
     }
 
-    "Handlers of a function: `UNWIND_INFO.Flags`, winnt.h."
-    u32 {
+    "Bits of `UNWIND_INFO.Flags`, winnt.h."
+    u8 {
         UNW_FLAG_EHANDLER = 1,
         UNW_FLAG_UHANDLER = 2,
+        UNW_FLAG_CHAININFO = 4,
     }
 }

@@ -42,6 +42,22 @@ constants! {
         IMAGE_SCN_MEM_WRITE = 0x8000_0000,
     }
 
+    "Types and revisions of signatures: `WIN_CERTIFICATE`, wintrust.h."
+    u16 {
+        WIN_CERT_REVISION_2_0 = 0x200,
+        WIN_CERT_TYPE_PKCS_SIGNED_DATA = 0x2,
+    }
+
+    "Types of debug data, winnt.h."
+    u32 {
+        IMAGE_DEBUG_TYPE_EX_DLLCHARACTERISTICS = 20,
+    }
+
+    "Types of resources, winuser.h."
+    u16 {
+        RT_MESSAGETABLE = 11,
+    }
+
     "Bits of `KLDR_DATA_TABLE_ENTRY.Flags`."
     u32 {
         LDRP_IMAGE_INTEGRITY_FORCED = 0x20,

@@ -27,6 +27,13 @@ constants! {
         TableInsertAsRight = 3,
     }
 
+    "Formats of compressed data, ntifs.h."
+    u16 {
+        COMPRESSION_FORMAT_LZNT1 = 2,
+        COMPRESSION_FORMAT_XPRESS = 3,
+        COMPRESSION_FORMAT_XPRESS_HUFF = 4,
+    }
+
     "Error numbers of C, errno.h."
     i32 {
         EINVAL = 22,

@@ -6,21 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
 use etw_types::{Guid, NtStatus};
+use windows_constants::tracing::{
+    EVENT_ACTIVITY_CTRL_CREATE_ID, EVENT_ACTIVITY_CTRL_CREATE_SET_ID, EVENT_ACTIVITY_CTRL_GET_ID,
+    EVENT_ACTIVITY_CTRL_GET_SET_ID, EVENT_ACTIVITY_CTRL_SET_ID,
+};
 
 use crate::log::Subject;
 use crate::sync::lock;
 use crate::{Engine, Routine};
-
-/// `EVENT_ACTIVITY_CTRL_GET_ID`.
-const GET: u32 = 1;
-/// `EVENT_ACTIVITY_CTRL_SET_ID`.
-const SET: u32 = 2;
-/// `EVENT_ACTIVITY_CTRL_CREATE_ID`.
-const CREATE: u32 = 3;
-/// `EVENT_ACTIVITY_CTRL_GET_SET_ID`.
-const GET_SET: u32 = 4;
-/// `EVENT_ACTIVITY_CTRL_CREATE_SET_ID`.
-const CREATE_SET: u32 = 5;
 
 /// Marks ids that an engine created; any fixed value would do.
 const MARK: u16 = 0xE700;
@@ -75,24 +68,31 @@ impl Engine {
     fn activity_control(&self, code: u32, id: &mut Guid, stores: bool) -> NtStatus {
         let subject = Subject::Control(code);
         self.run(Routine::ActivityIdControl, 0, subject, || match code {
-            CREATE => {
+            EVENT_ACTIVITY_CTRL_CREATE_ID => {
                 *id = self.create_activity();
                 NtStatus::Success
             }
-            GET | SET | GET_SET | CREATE_SET if !stores => NtStatus::NotSupported,
-            GET => {
+            EVENT_ACTIVITY_CTRL_GET_ID
+            | EVENT_ACTIVITY_CTRL_SET_ID
+            | EVENT_ACTIVITY_CTRL_GET_SET_ID
+            | EVENT_ACTIVITY_CTRL_CREATE_SET_ID
+                if !stores =>
+            {
+                NtStatus::NotSupported
+            }
+            EVENT_ACTIVITY_CTRL_GET_ID => {
                 *id = self.thread_activity();
                 NtStatus::Success
             }
-            SET => {
+            EVENT_ACTIVITY_CTRL_SET_ID => {
                 self.replace_activity(*id);
                 NtStatus::Success
             }
-            GET_SET => {
+            EVENT_ACTIVITY_CTRL_GET_SET_ID => {
                 *id = self.replace_activity(*id);
                 NtStatus::Success
             }
-            CREATE_SET => {
+            EVENT_ACTIVITY_CTRL_CREATE_SET_ID => {
                 *id = self.replace_activity(self.create_activity());
                 NtStatus::Success
             }

@@ -5,11 +5,12 @@
 use std::sync::atomic::AtomicU64;
 
 use etw_types::{EventDescriptor, Guid};
+use windows_constants::tracing::MAX_EVENT_DATA_DESCRIPTORS;
 
 use crate::{Environment, Routine};
 
 /// `MAX_EVENT_DATA_DESCRIPTORS`: the maximum number of data blocks of an event.
-pub const MAX_BLOCKS: usize = 128;
+pub const MAX_BLOCKS: usize = MAX_EVENT_DATA_DESCRIPTORS;
 
 /// The maximum total size of all blocks of an event, in bytes.
 pub const MAX_DATA: usize = 0xFFF8;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use etw_types::{Guid, Keyword, Level, NtStatus};
+use windows_constants::tracing::EVENT_WRITE_FLAG_INPRIVATE;
 
 use crate::data::Data;
 use crate::enable::{Settings, property};
@@ -19,9 +20,6 @@ use crate::session::{Opcodes, SessionCore, Wanted};
 use crate::state::{Enablement, Handles, Missing, Registration, State};
 use crate::sync::{lock, read};
 use crate::{Engine, EventWrite};
-
-/// `EVENT_WRITE_FLAG_INPRIVATE`: the event comes from private browsing.
-const WRITE_INPRIVATE: u32 = 2;
 
 /// A session's request as the write path sees it.
 pub(crate) struct Taker {
@@ -36,8 +34,8 @@ impl Taker {
     /// Whether the session accepts the event, judged by its descriptor and the flags of the write.
     pub(crate) fn may_want(&self, event: &EventWrite) -> bool {
         let descriptor = &event.descriptor;
-        let is_excluded =
-            event.flags & WRITE_INPRIVATE != 0 && self.settings.property() & property::EXCLUDE_INPRIVATE != 0;
+        let is_excluded = event.flags & EVENT_WRITE_FLAG_INPRIVATE != 0
+            && self.settings.property() & property::EXCLUDE_INPRIVATE != 0;
         self.settings.passes(descriptor.level, descriptor.keyword) && self.filters.passes_id(descriptor) && !is_excluded
     }
 

@@ -1,13 +1,11 @@
 //! `UNWIND_INFO`: the unwind codes of a function, and what follows them.
 
+use windows_constants::exception::{UNW_FLAG_CHAININFO, UNW_FLAG_EHANDLER, UNW_FLAG_UHANDLER};
+
 use super::code::Codes;
 use super::{Function, Functions, UnwindError};
 
 const FIELD: &str = "UNWIND_INFO";
-/// `UNW_FLAG_EHANDLER`, `UNW_FLAG_UHANDLER`, `UNW_FLAG_CHAININFO`.
-const EXCEPTION_HANDLER: u8 = 1;
-const TERMINATION_HANDLER: u8 = 2;
-const CHAINED: u8 = 4;
 
 /// The unwind information of a function or of a part of one.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +51,7 @@ impl<'a> Info<'a> {
     }
 
     pub(super) const fn is_chained(&self) -> bool {
-        self.flags & CHAINED != 0
+        self.flags & UNW_FLAG_CHAININFO != 0
     }
 
     /// Returns the entry that this one is chained to.
@@ -66,15 +64,15 @@ impl<'a> Info<'a> {
 
     /// Returns the language-specific handler: its address, the address of its data, and when it is called.
     pub(super) fn handler(&self, functions: &Functions<'_>) -> Result<Option<super::Handler>, UnwindError> {
-        if self.is_chained() || self.flags & (EXCEPTION_HANDLER | TERMINATION_HANDLER) == 0 {
+        if self.is_chained() || self.flags & (UNW_FLAG_EHANDLER | UNW_FLAG_UHANDLER) == 0 {
             return Ok(None);
         }
         let address = functions.bytes(self.tail, "exception handler").map(u32::from_le_bytes)?;
         Ok(Some(super::Handler {
             address,
             data: self.tail.saturating_add(4),
-            on_exception: self.flags & EXCEPTION_HANDLER != 0,
-            on_unwind: self.flags & TERMINATION_HANDLER != 0,
+            on_exception: self.flags & UNW_FLAG_EHANDLER != 0,
+            on_unwind: self.flags & UNW_FLAG_UHANDLER != 0,
         }))
     }
 }

@@ -87,7 +87,7 @@ routines! { pub(crate) ROUTINES;
         context.update(&registers)?;
         frame.set_if_wanted(unwound.frame)?;
         let wanted = |handler: &Handler| {
-            (handler.on_exception && kind & UNW_FLAG_EHANDLER != 0) || (handler.on_unwind && kind & UNW_FLAG_UHANDLER != 0)
+            (handler.on_exception && kind & u32::from(UNW_FLAG_EHANDLER) != 0) || (handler.on_unwind && kind & u32::from(UNW_FLAG_UHANDLER) != 0)
         };
         let Some(handler) = unwound.handler.filter(wanted) else { return Ok(GuestPtr::NULL) };
         data.set_if_wanted(base + u64::from(handler.data))?;

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 
 use etw_types::session::{TraceEnableInfo, TraceGuidInfo, TraceInfoClass, TraceProviderInstanceInfo};
 use etw_types::{Guid, Win32Error};
+use windows_constants::tracing::TRACE_PROVIDER_FLAG_PRE_ENABLE;
 
 use super::bytes::{count, guid_bytes};
 use super::class::{Function, QueryError};
 use crate::state::Enablement;
 use crate::sync::read;
 use crate::{Engine, Target};
-
-/// `TRACE_PROVIDER_FLAG_PRE_ENABLE`: enabled before it was registered.
-const PRE_ENABLED: u32 = 2;
 
 /// A session's request.
 pub type Enabled = TraceEnableInfo;
@@ -159,7 +157,11 @@ impl Engine {
                     })
                     .collect();
                 if instances.is_empty() && !requests.is_empty() {
-                    instances.push(ProviderInstance { process_id: 0, flags: PRE_ENABLED, enabled: requests });
+                    instances.push(ProviderInstance {
+                        process_id: 0,
+                        flags: TRACE_PROVIDER_FLAG_PRE_ENABLE,
+                        enabled: requests,
+                    });
                 }
                 if instances.is_empty() {
                     return Err(Win32Error::WmiInstanceNotFound);

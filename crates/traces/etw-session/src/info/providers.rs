@@ -2,6 +2,7 @@
 
 use etw_types::Guid;
 use etw_types::session::{TraceEnableInfo, TraceGuidInfo, TraceInfoClass, TraceProviderInstanceInfo};
+use windows_constants::tracing::{TRACE_PROVIDER_FLAG_LEGACY, TRACE_PROVIDER_FLAG_PRE_ENABLE};
 
 use super::wire::{Element, count, decode_some, encode_all, malformed};
 use super::{Information, OfMachine, enumerable, list_class};
@@ -23,11 +24,6 @@ enumerable!(RegisteredProviders);
 enumerable!(ProcessProviders);
 enumerable!(ProviderGroups);
 
-/// `TRACE_PROVIDER_FLAG_LEGACY`.
-const LEGACY: u32 = 1;
-/// `TRACE_PROVIDER_FLAG_PRE_ENABLE`.
-const PRE_ENABLED: u32 = 2;
-
 /// One registration of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderInstance {
@@ -43,13 +39,13 @@ impl ProviderInstance {
     /// Whether the provider is registered. Otherwise it is only enabled in advance.
     #[must_use]
     pub const fn is_registered(&self) -> bool {
-        self.flags & PRE_ENABLED == 0
+        self.flags & TRACE_PROVIDER_FLAG_PRE_ENABLE == 0
     }
 
     /// Whether this is a provider of the classic API.
     #[must_use]
     pub const fn is_legacy(&self) -> bool {
-        self.flags & LEGACY != 0
+        self.flags & TRACE_PROVIDER_FLAG_LEGACY != 0
     }
 }
 

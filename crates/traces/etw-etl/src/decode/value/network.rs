@@ -3,16 +3,13 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use etw_types::OutType;
+use windows_constants::filtering_platform::{AF_INET, AF_INET6};
 
 use super::scalar::Scalar;
 use super::text;
 use crate::digits::hex;
 use crate::format::bytes::{array_at, u16_at, u32_at};
 
-/// `AF_INET` on Windows.
-const AF_INET: u16 = 2;
-/// `AF_INET6` on Windows.
-const AF_INET6: u16 = 23;
 /// Size of `SOCKADDR_IN` in bytes.
 const SOCKADDR_IN: usize = 16;
 /// Size of `SOCKADDR_IN6` in bytes.

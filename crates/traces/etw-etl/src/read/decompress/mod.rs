@@ -9,13 +9,10 @@ mod xpress;
 
 use super::report::LossReason;
 use streams::{MARGIN, Output};
+use windows_constants::runtime_library::{
+    COMPRESSION_FORMAT_LZNT1, COMPRESSION_FORMAT_XPRESS, COMPRESSION_FORMAT_XPRESS_HUFF,
+};
 
-/// `COMPRESSION_FORMAT_LZNT1`.
-const LZNT1: u16 = 2;
-/// `COMPRESSION_FORMAT_XPRESS`.
-const XPRESS: u16 = 3;
-/// `COMPRESSION_FORMAT_XPRESS_HUFF`.
-const XPRESS_HUFF: u16 = 4;
 /// Maximum compression ratio, more than any real buffer reaches. It keeps the work for a hostile file proportional to its size.
 const MAX_RATIO: usize = 1024;
 
@@ -25,9 +22,9 @@ pub(crate) fn append(format: u16, packed: &[u8], size: usize, out: &mut Vec<u8>)
         return Err(LossReason::BadCompression);
     }
     let unpack = match format {
-        LZNT1 => lznt1::unpack,
-        XPRESS => xpress::unpack,
-        XPRESS_HUFF => huffman::unpack,
+        COMPRESSION_FORMAT_LZNT1 => lznt1::unpack,
+        COMPRESSION_FORMAT_XPRESS => xpress::unpack,
+        COMPRESSION_FORMAT_XPRESS_HUFF => huffman::unpack,
         _ => return Err(LossReason::UnknownCompression(format)),
     };
     let start = out.len();
