@@ -3,6 +3,8 @@
 #![expect(clippy::indexing_slicing, reason = "helpers of tests: an error must fail the test")]
 #![cfg_attr(feature = "images", expect(clippy::panic, reason = "as above"))]
 
+#[cfg(feature = "drivers")]
+pub mod drivers;
 #[cfg(feature = "images")]
 pub mod images;
 mod python;

@@ -18,6 +18,8 @@ pub enum Error {
     Image(PathBuf, ImageError),
     /// The description of the run is invalid.
     Usage(String),
+    /// A request with this control code has data in its output buffer, which its driver would not get.
+    OutputLost(u32),
     /// This Windows does not load the driver: the status and the reason.
     NotLoaded(NtStatus, String),
     /// `DriverEntry` failed.
@@ -40,6 +42,10 @@ impl fmt::Display for Error {
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Image(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Usage(reason) | Self::Host(reason) => f.write_str(reason),
+            Self::OutputLost(code) => write!(
+                f,
+                "{code:X} is a METHOD_BUFFERED code, and its driver never gets what the output buffer holds: send the data as input"
+            ),
             Self::NotLoaded(status, reason) => write!(f, "not loaded, {status}: {reason}"),
             Self::DriverEntry(status, _) => write!(f, "DriverEntry returned {status}"),
             Self::NotUnloaded => f.write_str("not unloaded: the driver has no unload routine"),

@@ -52,12 +52,10 @@
 
 mod api;
 mod child;
-#[cfg(feature = "cli")]
-pub mod cli;
 mod error;
 mod fuzz;
 mod report;
-mod suggest;
+pub mod text;
 mod wire;
 
 pub use api::{
@@ -68,7 +66,7 @@ pub use api::{
 pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
-pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
+pub use fuzz::{Bug, Environment, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat, Watcher};
 pub use nt_machine::{
     Answer, Below, Connection, Coverage, Delivered, Failure, FileOpen, FileRequest, Gap, GapKind, HardwareAccess,
     ImageError, ImportName, IoRequest, KeyOperation, LayerVerdict, Layout, MicrosoftRule, Notification, Notified, Os,
@@ -76,6 +74,7 @@ pub use nt_machine::{
     WmiOperation, WmiRequest, plan, support,
 };
 pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
+pub use wire::{FileStep, Step};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

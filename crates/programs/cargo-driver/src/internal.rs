@@ -44,7 +44,7 @@ pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
         Some("inf2cat") => driver_package::cli::inf2cat::main(named),
         Some("driver-package") => driver_package::cli::main_in_cargo_driver(named),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Some("nt-host") => nt_host::cli::main_in_cargo_driver(named),
+        Some("nt-host") => nt_host_cli::main_in_cargo_driver(named),
         _ => {
             error(&format!("{} does not run on this host", program.display()));
             ExitCode::from(exit::UNSUPPORTED)

@@ -10,7 +10,7 @@ use docs_tests::markdown::{Page, pages, repository};
 const PROGRAMS: [(&str, &[&str]); 6] = [
     ("xtask", &["cargo xtask"]),
     ("cargo-driver", &["cargo driver"]),
-    ("nt-host", &["cargo run -p nt-host --", "nt-host"]),
+    ("nt-host", &["cargo run -p nt-host-cli --", "nt-host"]),
     ("etwctl", &["cargo run -p etwctl --", "etwctl"]),
     ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
     ("driver-exercise", &["driver-exercise"]),

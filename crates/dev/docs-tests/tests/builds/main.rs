@@ -6,10 +6,6 @@ mod code;
 mod commands;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod conventions;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod demo;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod demo_page;
 mod examples;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod guides;

@@ -28,9 +28,8 @@ that shows them in a browser (demo.html) to target/demo.
 };
 
 const IMAGE: &str = "target/driver/x64/driver_sample.sys";
-/// The program, without the command line of nt-host, which takes seconds to compile.
-const PROGRAM: [&str; 6] =
-    ["--package", "nt-host", "--bin", "nt-host-demo", "--no-default-features", "--features=demo"];
+/// The program. None of the crates that it needs has a command line, which would take seconds to compile.
+const PROGRAM: [&str; 2] = ["--package", "nt-host-demo"];
 const DIR: &str = "target/demo";
 const BUILD: &str = "target/demo/build";
 /// Cargo's settings for the program. It runs once, for a moment, so these make the compiler do less, not the program faster. A panic

@@ -19,7 +19,7 @@ use super::images::{self, ImageFiles};
 use super::target::Target;
 use super::volume_files;
 use crate::child::wait_for_debugger;
-use crate::suggest::suggestion;
+use crate::text::suggestion;
 use crate::{Error, LineCoverage, Os};
 
 /// The environment variable that names the framework of builders without one.

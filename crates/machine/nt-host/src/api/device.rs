@@ -49,7 +49,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails like [`Device::ioctl`]. Returns [`Error::Usage`] for a `METHOD_BUFFERED` code.
+    /// Fails like [`Device::ioctl`]. Returns [`Error::OutputLost`] for a `METHOD_BUFFERED` code.
     pub fn ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<Answer, Error> {
         self.send(file::control_with_output(code, input, output)?)
     }
@@ -167,7 +167,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// Fails like [`Device::begin_ioctl`]. Returns [`Error::Usage`] for a `METHOD_BUFFERED` code.
+    /// Fails like [`Device::begin_ioctl`]. Returns [`Error::OutputLost`] for a `METHOD_BUFFERED` code.
     pub fn begin_ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<PendingRequest, Error> {
         self.begin(file::control_with_output(code, input, output)?)
     }
@@ -190,7 +190,23 @@ impl Device {
         self.begin(file::write(data))
     }
 
-    pub(crate) fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
+    /// Begins a request of any kind.
+    ///
+    /// ```no_run
+    /// use nt_host::{IoRequest, NtHost, RequestKind};
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// let device = host.add_device()?;
+    /// let read = IoRequest { kind: RequestKind::READ, output: 64, ..IoRequest::default() };
+    /// device.begin(read.clone())?.wait()?;
+    /// device.open()?.begin(read)?.cancel()?;
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Device::begin_ioctl`].
+    pub fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
         match self.host.call(&Request::Begin { device: self.number, request })? {
             Reply::Number { number } => Ok(PendingRequest::new(self.host.clone(), number)),
             reply => Err(self.host.unexpected(reply)),

@@ -196,7 +196,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Fails like [`File::ioctl`]. Returns [`Error::Usage`] for a `METHOD_BUFFERED` code: such a driver never gets what the output
+    /// Fails like [`File::ioctl`]. Returns [`Error::OutputLost`] for a `METHOD_BUFFERED` code: such a driver never gets what the output
     /// buffer holds.
     pub fn ioctl_with_output(&self, code: u32, input: &[u8], output: &[u8]) -> Result<Answer, Error> {
         self.begin(control_with_output(code, input, output)?)?.wait()
@@ -285,7 +285,12 @@ impl File {
         self.host.call_for_status(&Request::Close { file: self.number })
     }
 
-    pub(crate) fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
+    /// Begins a request of any kind, as [`Device::begin`](crate::Device::begin) does.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`File::ioctl`].
+    pub fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
         match self.host.call(&Request::BeginOn { file: self.number, request })? {
             Reply::Number { number } => Ok(PendingRequest::new(self.host.clone(), number)),
             reply => Err(self.host.unexpected(reply)),
@@ -301,14 +306,7 @@ pub(super) fn control(code: u32, input: &[u8], output: u32) -> IoRequest {
 pub(super) fn control_with_output(code: u32, input: &[u8], output: &[u8]) -> Result<IoRequest, Error> {
     let room = u32::try_from(output.len()).map_err(|_| Error::Usage("the output buffer has 4 GiB or more".into()))?;
     let request = IoRequest { output_data: output.to_vec(), ..control(code, input, room) };
-    if request.sends_output() { Ok(request) } else { Err(Error::Usage(output_is_lost(code))) }
-}
-
-/// Says why data in an output buffer would be lost.
-pub(crate) fn output_is_lost(code: u32) -> String {
-    format!(
-        "{code:X} is a METHOD_BUFFERED code, and its driver never gets what the output buffer holds: send the data as input"
-    )
+    if request.sends_output() { Ok(request) } else { Err(Error::OutputLost(code)) }
 }
 
 pub(super) fn read(length: u32) -> IoRequest {

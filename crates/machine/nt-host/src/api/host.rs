@@ -241,8 +241,19 @@ impl NtHost {
         Report::new(findings, process.output()).with_losses(losses).with_gaps(self.gaps())
     }
 
-    /// Returns what the run did not exercise, except for what the test intends.
-    pub(crate) fn gaps(&self) -> Vec<Gap> {
+    /// Returns what the run has not exercised so far, except for the kinds that [`Builder::allow`](crate::Builder::allow) names.
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// let before = host.gaps().len();
+    /// let _ = host.open(r"\\.\MyDevice");
+    /// assert_eq!(host.gaps().len(), before, "the request to open the device reached the driver");
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn gaps(&self) -> Vec<Gap> {
         let mut gaps = match self.call(&Request::Gaps {}) {
             Ok(Reply::Gaps { gaps }) => gaps,
             Ok(_) => Vec::new(),

@@ -72,7 +72,8 @@ pub struct Mistake<'a> {
 /// for Broken { failure, findings, .. } in &survey.broken {
 ///     println!("{failure}: {} findings", findings.len());
 /// }
-/// println!("clean: {}", survey.is_clean());
+/// survey.losses().for_each(|loss| println!("{loss}"));
+/// println!("{}, clean: {}", survey.summary(), survey.is_clean());
 /// survey.assert_clean();
 /// # Ok::<(), nt_host::Error>(())
 /// ```
@@ -291,13 +292,14 @@ impl fmt::Display for Mistake<'_> {
 
 impl Survey {
     /// Returns one line for each run that lost something.
-    pub(crate) fn losses(&self) -> impl Iterator<Item = String> {
+    pub fn losses(&self) -> impl Iterator<Item = String> {
         let lossy = self.broken.iter().filter(|broken| broken.losses != Losses::default());
         lossy.map(|broken| format!("{}: incomplete: {}", broken.failure, broken.losses))
     }
 
     /// Returns the last line: what was tried, and what was found.
-    pub(crate) fn summary(&self) -> String {
+    #[must_use]
+    pub fn summary(&self) -> String {
         let (failures, seeds) = (counted(self.failures, "failure"), counted(self.seeds, "seed"));
         let (broken, distinct) = (self.broken.len(), counted(self.mistakes().len() as u64, "distinct mistake"));
         let gaps = if self.gaps.is_empty() { "" } else { "; incomplete: the run without a failure has gaps" };

@@ -30,8 +30,6 @@ pub use compare::Difference;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
 pub use file::File;
-#[cfg(feature = "cli")]
-pub(crate) use file::output_is_lost;
 pub use frameworks::Frameworks;
 pub use hardware::{HardwareLog, pci_header};
 pub use host::NtHost;

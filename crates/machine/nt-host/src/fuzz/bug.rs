@@ -56,7 +56,30 @@ pub struct Bug {
 }
 
 /// Sees what a session finds while it runs.
-pub(crate) trait Watcher {
+///
+/// ```no_run
+/// use nt_host::{Bug, Fuzz, NtHost, Progress, Watcher};
+///
+/// /// Ends the session at the first mistake.
+/// #[derive(Default)]
+/// struct First(Option<Bug>);
+///
+/// impl Watcher for First {
+///     fn bug(&mut self, bug: &Bug) {
+///         self.0.get_or_insert_with(|| bug.clone());
+///     }
+///
+///     fn progress(&mut self, _: &Progress) -> bool {
+///         self.0.is_none()
+///     }
+/// }
+///
+/// let mut first = First::default();
+/// let harvest = Fuzz::new(NtHost::builder().driver("my_driver.sys")).run_with(&mut first)?;
+/// println!("{}: {:?}", harvest.summary(), first.0);
+/// # Ok::<(), nt_host::Error>(())
+/// ```
+pub trait Watcher {
     /// An input did something new.
     fn input(&mut self, _input: &Input) {}
     /// The driver made a mistake.

@@ -14,7 +14,6 @@ use super::dictionary::Dictionary;
 use super::follow::{CALLS, FollowUp, Tails, constants, lengths, plans, small};
 use super::packet::{PAYLOAD, datagram, fit};
 use super::plan::Plan;
-use crate::wire::file_step::LENGTH;
 use crate::wire::{FileStep, Step};
 
 /// The classes of information that are queried, with the sizes of their structures.
@@ -76,7 +75,7 @@ fn messages(name: &str) -> impl Iterator<Item = Plan> + use<> {
 /// Returns operations on each file, and all operations on the first one.
 fn files(names: &[String]) -> Vec<Plan> {
     let write = || vec![file(FileStep::Write { data: vec![0; DATA] })];
-    let read = || vec![file(FileStep::Read { length: LENGTH })];
+    let read = || vec![file(FileStep::Read { length: FileStep::LENGTH })];
     let queries = QUERIES.map(|(class, length)| vec![file(FileStep::Query { class, length })]);
     let sets = SETS.map(|(class, length)| vec![file(FileStep::Set { class, data: vec![0; length] })]);
     let mut plans = Vec::new();

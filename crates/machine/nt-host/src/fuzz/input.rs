@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use nt_machine::{Below, Config, RegistryKey, RegistryValue};
 
-use crate::wire::{FileStep, Step, hexadecimal, scripted};
+use crate::text::hexadecimal;
+use crate::wire::{FileStep, Step, scripted};
 
 /// How long a client waits for a request before it cancels it, in the driver's time. A driver whose timer expires each
 /// millisecond would otherwise run it 60,000 times for each request that it keeps.
@@ -14,9 +15,11 @@ pub(super) const CANCEL_AFTER: Duration = Duration::from_millis(250);
 
 /// What a driver finds when it is loaded, beyond what the run gives it anyway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Environment {
-    pub(crate) below: Vec<Below>,
-    pub(crate) registry: Vec<(RegistryKey, String, RegistryValue)>,
+pub struct Environment {
+    /// How devices of other drivers complete requests.
+    pub below: Vec<Below>,
+    /// Values of the registry: the key, the name, the value.
+    pub registry: Vec<(RegistryKey, String, RegistryValue)>,
 }
 
 impl Environment {
@@ -35,8 +38,10 @@ impl Environment {
 /// A sequence of steps in an environment. It reproduces what the driver did, as options of `nt-host run` or as a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
-    pub(crate) environment: Environment,
-    pub(crate) steps: Vec<Step>,
+    /// What the driver finds when it is loaded.
+    pub environment: Environment,
+    /// What the clients do.
+    pub steps: Vec<Step>,
 }
 
 impl Input {
@@ -59,7 +64,8 @@ impl Input {
     }
 
     /// As [`Input::command`], for another command that runs the driver.
-    pub(crate) fn command_of(&self, runner: &str) -> String {
+    #[must_use]
+    pub fn command_of(&self, runner: &str) -> String {
         let mut command = runner.to_owned();
         for option in self.options() {
             let _ = write!(command, " {}", quoted(&option));

@@ -24,11 +24,7 @@ mod session;
 mod test_code;
 mod test_lines;
 
-#[cfg(feature = "cli")]
-pub(crate) use bug::Watcher;
-pub use bug::{Bug, Progress};
+pub use bug::{Bug, Progress, Watcher};
 pub use grammar::{Field, Grammar, RequestFormat};
-#[cfg(feature = "cli")]
-pub(crate) use input::Environment;
-pub use input::Input;
+pub use input::{Environment, Input};
 pub use session::{Fuzz, Harvest};

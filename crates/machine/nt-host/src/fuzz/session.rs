@@ -140,7 +140,11 @@ impl Fuzz {
     }
 
     /// Runs the session and tells `watcher` what it finds.
-    pub(crate) fn run_with(self, watcher: &mut (dyn Watcher + Send)) -> Result<Harvest, Error> {
+    ///
+    /// # Errors
+    ///
+    /// As for [`Fuzz::run`].
+    pub fn run_with(self, watcher: &mut (dyn Watcher + Send)) -> Result<Harvest, Error> {
         let started = Instant::now();
         let mut target = self.builder.read()?;
         target.config.patience.get_or_insert(PATIENCE);
@@ -191,7 +195,8 @@ impl Fuzz {
 
 impl Harvest {
     /// Returns the numbers of the session in one line.
-    pub(crate) fn summary(&self) -> String {
+    #[must_use]
+    pub fn summary(&self) -> String {
         let Progress { executions, requests, elapsed, .. } = self.progress;
         let (count, (blocks, hits)) = (self.bugs.len(), self.blocks);
         let (plural, rate) = (if count == 1 { "" } else { "s" }, self.progress.rate());

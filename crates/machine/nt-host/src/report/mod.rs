@@ -4,8 +4,6 @@ mod coverage;
 mod finding;
 
 pub use coverage::LineCoverage;
-#[cfg(feature = "cli")]
-pub(crate) use coverage::percent;
 pub use finding::{Finding, Place};
 
 use std::fmt;
@@ -78,7 +76,9 @@ impl fmt::Display for Losses {
 }
 
 impl Report {
-    pub(crate) fn new(findings: Vec<Finding>, parts: Vec<Printed>) -> Self {
+    /// Creates a report without losses and gaps. Findings about other images are those that name one.
+    #[must_use]
+    pub fn new(findings: Vec<Finding>, parts: Vec<Printed>) -> Self {
         let output = parts.iter().map(|part| part.text.as_str()).collect();
         let (findings, other_findings) = findings.into_iter().partition(|finding| finding.image.is_none());
         Self { findings, other_findings, output, parts, losses: Losses::default(), gaps: Vec::new() }
@@ -88,7 +88,18 @@ impl Report {
         Self { losses, ..self }
     }
 
-    pub(crate) fn with_gaps(self, gaps: Vec<Gap>) -> Self {
+    /// Returns the report with these gaps in place of its own: those that the host knows, and those that only the client knows.
+    ///
+    /// ```
+    /// use nt_host::{Gap, GapKind, Outcome, Report};
+    ///
+    /// let gap = Gap { kind: GapKind::NotReached, detail: "the third request".into(), advice: Vec::new() };
+    /// let report = Report::new(Vec::new(), Vec::new());
+    /// assert_eq!(report.outcome(), Outcome::Clean);
+    /// assert_eq!(report.with_gaps(vec![gap]).outcome(), Outcome::Incomplete);
+    /// ```
+    #[must_use]
+    pub fn with_gaps(self, gaps: Vec<Gap>) -> Self {
         Self { gaps, ..self }
     }
 
@@ -109,8 +120,13 @@ impl Report {
         }
     }
 
-    /// Returns whether there is a mistake of the driver.
-    pub(crate) fn blames_driver(&self) -> bool {
+    /// Returns whether a finding is a mistake of the driver, and not one of the host itself.
+    ///
+    /// ```
+    /// assert!(!nt_host::Report::default().blames_driver());
+    /// ```
+    #[must_use]
+    pub fn blames_driver(&self) -> bool {
         self.findings.iter().any(|finding| finding.rule != Rule::Host)
     }
 
@@ -154,8 +170,12 @@ impl Report {
     }
 
     /// Returns the debug output, separated into text of the driver and lines of the host.
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "the command shows who printed what"))]
-    pub(crate) fn output_parts(&self) -> &[Printed] {
+    ///
+    /// ```
+    /// assert!(nt_host::Report::default().output_parts().is_empty());
+    /// ```
+    #[must_use]
+    pub fn output_parts(&self) -> &[Printed] {
         &self.parts
     }
 

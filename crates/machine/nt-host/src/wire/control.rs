@@ -8,7 +8,7 @@ use super::declare::messages;
 
 messages! {
     /// A session control call.
-    Control {
+    pub(crate) Control {
         /// `StartTrace`. A relative file name is relative to the caller's directory.
         Start { dir: Vec<u8>, name: String, block: Vec<u8> } = 1,
         /// `ControlTrace`, by name if there is one, otherwise by handle.
@@ -38,7 +38,7 @@ messages! {
 
 messages! {
     /// The result of a session control call.
-    Answer {
+    pub(crate) Answer {
         /// A Win32 error code, a number (handle or length), and the updated block or buffer.
         Code { code: u32, number: u64, data: Vec<u8> } = 1,
         /// A block for each session.

@@ -2,10 +2,10 @@
 
 /// Declares an enum of messages that can be sent.
 macro_rules! messages {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident { $($field:ident: $type:ty),* } = $number:literal,)* }) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$variant_doc:meta])* $variant:ident { $($field:ident: $type:ty),* } = $number:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
-        pub(crate) enum $name {
+        $vis enum $name {
             $($(#[$variant_doc])* $variant { $($field: $type),* },)*
         }
 

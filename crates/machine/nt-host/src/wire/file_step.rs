@@ -6,11 +6,9 @@ use windows_constants::file::{
     FileNamesInformation, FileRenameInformation,
 };
 
+use super::Wire;
 use super::declare::messages;
-use super::{Wire, hexadecimal};
-
-/// The number of bytes of a read, of a query and of the output of a message, unless they are given.
-pub(crate) const LENGTH: u32 = 4096;
+use crate::text::hexadecimal;
 
 /// The size of the buffer for the entries of a folder.
 const ENTRIES: u32 = 1 << 20;
@@ -18,7 +16,17 @@ const ENTRIES: u32 = 1 << 20;
 messages! {
     /// A step of a client that uses a file or a port. There is one of each, and reads and writes continue where the last one
     /// ended.
-    FileStep {
+    ///
+    /// ```
+    /// use nt_host::FileStep;
+    ///
+    /// let step = FileStep::Query { class: 5, length: 24 };
+    /// assert_eq!((step.word(), step.text().as_str(), step.name()), ("query", "query:5/24", None));
+    /// assert!(step.open().is_none());
+    /// assert_eq!(step.request(0).expect("an operation on the open file").output, 24);
+    /// ```
+    #[expect(missing_docs, reason = "the documentation of a step names its values")]
+    pub FileStep {
         /// Opens a file or a folder.
         Open { path: String } = 1,
         /// Creates a file.
@@ -59,8 +67,12 @@ messages! {
 impl Eq for FileStep {}
 
 impl FileStep {
+    /// The number of bytes of a read, of a query and of the output of a message, unless they are given.
+    pub const LENGTH: u32 = 4096;
+
     /// Returns how the step opens a file.
-    pub(crate) fn open(&self) -> Option<FileOpen> {
+    #[must_use]
+    pub fn open(&self) -> Option<FileOpen> {
         match self {
             Self::Open { path } => Some(open(path)),
             Self::Create { path } => Some(create(path)),
@@ -70,7 +82,8 @@ impl FileStep {
     }
 
     /// Returns the operation of the step on the open file.
-    pub(crate) fn request(&self, position: u64) -> Option<FileRequest> {
+    #[must_use]
+    pub fn request(&self, position: u64) -> Option<FileRequest> {
         match self {
             Self::Read { length } => Some(read(position, *length)),
             Self::Write { data } => Some(write(position, data)),
@@ -84,7 +97,8 @@ impl FileStep {
     }
 
     /// Returns the name of the step on the command line.
-    pub(crate) const fn word(&self) -> &'static str {
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
         match self {
             Self::Open { .. } => "open",
             Self::Create { .. } => "create",
@@ -107,7 +121,8 @@ impl FileStep {
     }
 
     /// Returns the path, the pattern or the name of the port.
-    pub(crate) fn name(&self) -> Option<&str> {
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
         match self {
             Self::List { pattern } => Some(pattern),
             Self::Connect { name } => Some(name),
@@ -152,10 +167,13 @@ impl FileStep {
     }
 
     /// Returns the step as the command line has it.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         let word = self.word();
         match self {
-            Self::Write { data } | Self::Reply { data } | Self::Send { data, output: LENGTH } if is_text(data) => {
+            Self::Write { data } | Self::Reply { data } | Self::Send { data, output: Self::LENGTH }
+                if is_text(data) =>
+            {
                 format!("{word}:{}", String::from_utf8_lossy(data))
             }
             Self::Write { data } | Self::Reply { data } => format!("{word}-hex:{}", hexadecimal(data)),

@@ -15,7 +15,7 @@ use super::step::Step;
 
 messages! {
     /// A request to the process that runs the driver.
-    Request {
+    pub(crate) Request {
         /// Map the driver and call its entry point.
         Load {} = 1,
         /// Call the driver's unload routine.
@@ -134,7 +134,7 @@ messages! {
 
 messages! {
     /// A reply of the process that runs the driver.
-    Reply {
+    pub(crate) Reply {
         /// The request was handled, with this status.
         Status { status: NtStatus } = 1,
         /// A request to a device was completed.

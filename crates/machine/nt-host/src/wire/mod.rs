@@ -21,22 +21,16 @@ mod step;
 
 pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};
-pub(crate) use file_step::FileStep;
+pub use file_step::FileStep;
 pub(crate) use messages::{Batch, Novel, Reply, Request, StormPlan};
 pub(crate) use record::record;
-#[cfg(feature = "cli")]
-pub(crate) use step::OUTPUT;
-pub(crate) use step::{DataMut, Step, scripted};
+pub use step::Step;
+pub(crate) use step::{DataMut, scripted};
 
 use std::io::{self, Read, Write};
 
 /// The maximum length of a message in bytes.
 const LONGEST: u32 = 1 << 30;
-
-/// Returns bytes as two hexadecimal digits each.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
-}
 
 /// Sends a message.
 pub(crate) fn send(stream: &mut impl Write, message: &impl Wire) -> io::Result<()> {

@@ -1,17 +1,29 @@
 //! The steps of a driver's clients: what `nt-host run` takes as options, and what the fuzzer sends many times per second.
 
-#[cfg(feature = "cli")]
 use std::time::Duration;
 
 use nt_machine::{Below, Connection, IoRequest, Packet, RequestKind};
 
+use super::Wire;
 use super::declare::messages;
 use super::file_step::FileStep;
-use super::{Wire, hexadecimal};
+use crate::text::hexadecimal;
 
 messages! {
     /// A step of a client.
-    Step {
+    ///
+    /// ```
+    /// use nt_host::{Environment, FileStep, Input, IoRequest, RequestKind, Step};
+    ///
+    /// let request = IoRequest { kind: RequestKind::WRITE, input: vec![1, 2], ..IoRequest::default() };
+    /// let open = Step::File { step: FileStep::Open { path: r"\a.txt".into() } };
+    /// let steps = vec![open, Step::Request { request }, Step::wait(std::time::Duration::from_millis(1))];
+    /// let input = Input { environment: Environment::default(), steps };
+    /// assert_eq!(input.options(), [r"--file=open:\a.txt", "--write=0102", "--wait=1000us"]);
+    /// assert_eq!(input.command_of("run"), r"run '--file=open:\a.txt' --write=0102 --wait=1000us --virtual-time --cancel-after=250ms");
+    /// ```
+    #[expect(missing_docs, reason = "the documentation of a step names its values")]
+    pub Step {
         /// Opens a device: by this name or, without one, the device that was added.
         Open { name: Option<String> } = 1,
         /// Continues with the N-th device that was opened, counted from 1.
@@ -70,13 +82,13 @@ impl Eq for Step {}
 /// Finds some data of a step, to change it.
 pub(crate) type DataMut = fn(&mut Step) -> Option<&mut Vec<u8>>;
 
-/// The output length of control requests on the command line, unless it is given.
-pub(crate) const OUTPUT: u32 = 4096;
-
 impl Step {
+    /// The length of the output buffer of a control request on the command line, unless it is given.
+    pub const OUTPUT: u32 = 4096;
+
     /// Returns a step that lets time pass.
-    #[cfg(feature = "cli")]
-    pub(crate) fn wait(time: Duration) -> Self {
+    #[must_use]
+    pub fn wait(time: Duration) -> Self {
         Self::Wait { time: u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX) }
     }
 
@@ -154,7 +166,14 @@ impl Step {
     }
 
     /// Returns the option of `nt-host run` for the step: its name and its value.
-    pub(crate) fn option(&self) -> (&'static str, Option<String>) {
+    ///
+    /// ```
+    /// use nt_host::Step;
+    ///
+    /// assert_eq!(Step::Cancel { number: 2 }.option(), ("--cancel", Some("2".to_owned())));
+    /// ```
+    #[must_use]
+    pub fn option(&self) -> (&'static str, Option<String>) {
         match self {
             Self::Open { name: Some(name) } => ("--open", Some(name.clone())),
             Self::Open { name: None } => ("--open-device", None),
@@ -213,7 +232,7 @@ fn sent(request: &IoRequest, names: [&'static str; 4]) -> (&'static str, Option<
 fn output(request: &IoRequest) -> String {
     let (room, data) = (request.room() as usize, request.output_data.as_slice());
     if data.is_empty() || !request.sends_output() {
-        return if request.output == OUTPUT { String::new() } else { format!("/{}", request.output) };
+        return if request.output == Step::OUTPUT { String::new() } else { format!("/{}", request.output) };
     }
     let size = if data.len() == room { String::new() } else { room.to_string() };
     format!("/{size}:{}", hexadecimal(data))

@@ -1,6 +1,5 @@
 //! The test scripts the device below the driver: results, delays and failures, for IRPs and for I/O targets.
 
-use std::process::Command;
 use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, Log, build, framework, plain};
@@ -132,17 +131,4 @@ fn a_filter_passes_on_what_it_does_not_handle() {
     let (host, device, _) = start(framework("kmdf_target").below(read(0)));
     assert_eq!(device.read(8).expect("a reply").status, NtStatus::InvalidDeviceRequest);
     host.unload().expect("unload");
-}
-
-#[test]
-fn the_command_scripts_the_device_below() {
-    let image = build("kmdf_target", 0, "FxDriverEntry", &FRAMEWORK);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
-    let below = ["--below", "ioctl:222008=0:0102@5ms", "--below", "any=C00000BB"];
-    let output = command.arg("run").arg(image).args(below).args(["--ioctl", "222008", "--ioctl", "22200C"]).output();
-    let output = output.expect("the command");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("ioctl 00222008: 0x00000000 STATUS_SUCCESS 0102"), "{text}");
-    assert!(text.contains("ioctl 0022200C: 0xC00000BB STATUS_NOT_SUPPORTED"), "{text}");
-    assert_eq!(output.status.code(), Some(0), "{text}");
 }

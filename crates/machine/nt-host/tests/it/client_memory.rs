@@ -1,6 +1,6 @@
 //! Memory of the client: requests whose data contains addresses, the step for it, and what becomes of freed memory.
 
-use crate::common::{self, c};
+use crate::common::c;
 use etw_types::NtStatus;
 use nt_host::{Device, Error, NtHost, Outcome, Rule};
 
@@ -99,36 +99,6 @@ fn a_framework_driver_locks_the_memory_of_a_client() {
     assert_eq!(status(&device, GUARDED, ADDRESS + 0x1000, 1), NtStatus::AccessViolation);
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
-}
-
-#[test]
-fn the_command_line_has_memory_of_a_client() {
-    let driver = c::build("wdm_memory", 0, "DriverEntry", &["ntoskrnl"]);
-    let run = |steps: &[&str]| common::run(&driver, steps);
-    let request = format!("222000:{}", "0100001000000000".to_owned() + "0200000000000000");
-    let steps = ["--client-memory", "0x10000000/6:0102", "--ioctl", &request];
-    let (code, text) = run(&steps);
-    assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("ioctl 00222000: 0x00000000 STATUS_SUCCESS\nmemory 0x10000001: 0301\n"), "{text}");
-    let (_, text) = run(&[&steps[..], &["--client-memory", "0x10000000/:05", "--json"]].concat());
-    assert!(text.contains(r#""memory":[{"address":"0x10000000","data":"050301000000"}]"#), "{text}");
-    let (code, text) = run(&["--client-memory", "0/16"]);
-    assert_eq!(code, Some(4), "{text}");
-    assert!(text.contains("the client cannot have memory at 0x0: 0xC000000D STATUS_INVALID_PARAMETER"), "{text}");
-}
-
-/// The thread that reads may run before or after the dispatch routine returns: the run must not depend on that.
-#[test]
-fn a_buffer_changes_after_the_first_read_whichever_thread_reads_it() {
-    let image = c::build("wdm_neither", 0, "DriverEntry", &["ntoskrnl"]);
-    let words = ["--virtual-time", "--json", "--change", "0=0x1000", "--ioctl", "222003:0800000009000000"];
-    let outputs: Vec<_> = (0..10).map(|_| common::run(&image, &words)).collect();
-    let (code, text) = &outputs[0];
-    assert_eq!(*code, Some(0), "{text}");
-    assert!(text.contains("first 8, second 1000, last 9"), "{text}");
-    for output in &outputs {
-        assert_eq!(output, &outputs[0], "the same run again");
-    }
 }
 
 /// The codes of `wdm_neither` that access the page behind the client's buffer.

@@ -1,9 +1,8 @@
 //! The tools for drivers do for minifilters and callout drivers what they do for others: the fuzzer, the failure matrix, stacks.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use nt_host::{Bug, Connection, Event, Fuzz, Harvest, Matrix, NtHost, Packet, Rule};
+use nt_host::{Connection, Event, Fuzz, Harvest, Matrix, NtHost, Packet};
 
 use crate::common::c;
 
@@ -27,45 +26,6 @@ fn dns_query() -> Packet {
 
 fn fuzz(driver: &Path, executions: u64) -> Harvest {
     Fuzz::new(NtHost::builder().driver(driver)).seed(1).executions(executions).run().expect("a session")
-}
-
-/// Checks that a session has found a mistake with such a step, that the same options reproduce it, and that it is a test.
-fn assert_found(harvest: &Harvest, driver: &Path, rule: Rule, function: &str, steps: &[&str]) {
-    let is_it = |bug: &&Bug| {
-        let mut places = bug.finding.place.iter().chain(&bug.finding.stack);
-        bug.finding.rule == rule && places.any(|place| place.symbol.as_deref() == Some(function))
-    };
-    let bug = harvest.bugs.iter().find(is_it).unwrap_or_else(|| panic!("{function} not found in {harvest}"));
-    let options = bug.input.options();
-    let has_one = options.iter().any(|option| steps.iter().any(|step| option.starts_with(step)));
-    assert!(bug.is_reproduced && has_one, "{options:?}: {harvest}");
-    assert!(options.len() < 5, "{options:?}");
-    let run = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(driver).args(&options).output();
-    let run = run.expect("the command");
-    let text = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.code() == Some(3) && text.contains(rule.id()), "{options:?}: {text}");
-    let source = bug.input.test("found", driver);
-    let calls = ["host.volume()", "host.transfer(", "host.send_packet("];
-    assert!(calls.iter().any(|call| source.contains(call)), "{source}");
-}
-
-#[test]
-fn the_fuzzer_sends_operations_on_files_and_messages_to_a_minifilter() {
-    let driver = minifilter("fuzz_filter", 1);
-    let harvest = fuzz(&driver, 900);
-    assert_found(&harvest, &driver, Rule::PoolOverrun, "KeepName", &[r"--file=create:\aaa", r"--file=open:\aaa"]);
-    assert_found(&harvest, &driver, Rule::PoolOverrun, "LookAtProgram", &["--file=write-hex:4d5a"]);
-    assert_found(&harvest, &driver, Rule::PoolOverrun, "Message", &["--file=send-hex:51000000"]);
-    fuzz(&minifilter("fuzz_filter", 0), 900).assert_clean();
-}
-
-#[test]
-fn the_fuzzer_sends_connections_and_packets_to_a_callout_driver() {
-    let driver = callout("fuzz_callout", 1);
-    let harvest = fuzz(&driver, 500);
-    let steps = ["--transfer=sent:", "--packet=sent:45"];
-    assert_found(&harvest, &driver, Rule::AccessViolation, "LookAtMessage", &steps);
-    fuzz(&callout("fuzz_callout", 0), 500).assert_clean();
 }
 
 /// It also redirects and pends connections, keeps contexts of flows, and injects clones of packets.

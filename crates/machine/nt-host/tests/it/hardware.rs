@@ -1,7 +1,5 @@
 //! Devices with resources and interrupts that the test raises, and IRPs that a KMDF driver preprocesses.
 
-use std::process::Command;
-
 use crate::common::c::{FRAMEWORK, Log, build, framework, plain};
 use etw_types::NtStatus;
 use nt_host::{Builder, Device, Error, GapKind, NtHost, Resource, Rule};
@@ -296,22 +294,6 @@ fn an_interrupt_that_stays_connected_is_found() {
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.findings_of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
     assert_eq!(found, ["does not remove a connected interrupt"]);
-}
-
-#[test]
-fn the_command_raises_interrupts() {
-    let image = build("kmdf_hardware", 0, "FxDriverEntry", &FRAMEWORK);
-    let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&image).args(arguments).output();
-        let output = output.expect("the command");
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    let (code, text) = run(&["--resource", "messages:2", "--interrupt", "1", "--interrupt", "0"]);
-    assert!(text.contains("interrupt 1: handled\ninterrupt 0: handled\n"), "{text}");
-    assert_eq!(code, Some(0), "{text}");
-    let (code, text) = run(&["--resource", "line", "--interrupt", "1"]);
-    assert!(text.contains("interrupt 1: not connected"), "{text}");
-    assert_eq!(code, Some(4), "{text}");
 }
 
 #[test]

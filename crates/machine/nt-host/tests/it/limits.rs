@@ -1,6 +1,5 @@
 //! Drivers that use too much of a resource or do something forbidden: a finding names it, and the host keeps running.
 
-use std::process::Command;
 use std::time::Duration;
 
 use crate::common::c;
@@ -253,20 +252,4 @@ fn an_unload_routine_that_does_not_return_is_a_hang() {
     let Err(Error::Stopped(report)) = host.unload() else { panic!("the run goes on") };
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
     assert_eq!(finding.rule, Rule::Hang, "{finding:?}");
-}
-
-#[test]
-fn by_command_a_hang_names_the_thread_and_the_line_and_ends_with_3() {
-    let image = c::build("wdm_limits", 0, "DriverEntry", &["ntoskrnl"]);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
-    let output = command.arg("run").arg(&image).args(["--timeout", "2s", "--ioctl", "222010"]).output();
-    let output = output.expect("the command");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(3), "{text}");
-    let finding = text.lines().find(|line| line.contains("hang")).unwrap_or_default();
-    assert!(finding.contains("DPC does not return (thread 2)"), "{text}");
-    let source = include_str!("../../drivers/c/wdm_limits.c");
-    let spins = (1..).zip(source.lines()).skip_while(|(_, line)| !line.contains("/* spin */")).take(2);
-    let mut places = spins.map(|(number, _)| format!("wdm_limits.c:{number}"));
-    assert!(places.any(|place| text.contains(&place)), "{text}");
 }

@@ -1,10 +1,8 @@
 //! Data in the output buffer of control requests: what the driver gets, the steps for it, and the fuzzer.
 
-use std::process::Command;
-
-use crate::common::{self, c};
+use crate::common::c;
 use etw_types::NtStatus;
-use nt_host::{Bug, Error, Fuzz, Input, IoRequest, NtHost, RequestKind, Rule};
+use nt_host::{Error, IoRequest, RequestKind};
 
 /// The code of `wdm_requests` with which it adds 1 to each byte of the output buffer, and the one with which it asks itself to do so.
 const INCREMENT: u32 = 0x0022_2F08;
@@ -32,31 +30,6 @@ fn a_driver_gets_the_data_in_the_output_buffer_unless_it_is_buffered() {
     assert_eq!(device.ioctl(INCREMENT, &[7], 1).expect("an answer").output, [8], "the input is in the same buffer");
     assert_eq!(device.ioctl(ASK_ITSELF, &[], 0).expect("an answer").status, NtStatus::Success);
     host.unload().expect("unload").assert_clean();
-}
-
-#[test]
-fn the_command_line_has_data_in_the_output_buffer() {
-    let driver = c::build("wdm_requests", 0, "DriverEntry", &["ntoskrnl"]);
-    let run = |steps: &[&str]| common::run(&driver, &[&["--open", r"\Device\CNeither"], steps].concat());
-    let (_, text) = run(&["--ioctl", "222F09:07/:0102", "--begin-ioctl", "222F0B/3:10", "--ioctl", "222F0A/:ff"]);
-    for line in [
-        "ioctl 00222F09: 0x00000000 STATUS_SUCCESS 0203",
-        "ioctl 00222F0B: 0x00000000 STATUS_SUCCESS 110101",
-        "ioctl 00222F0A: 0x00000000 STATUS_SUCCESS 00",
-    ] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
-    for (option, reason) in [
-        (
-            "222F08/:01",
-            "222F08 is a METHOD_BUFFERED code, and its driver never gets what the output buffer holds: send the data as input",
-        ),
-        ("222F09/1:0102", "a buffer of 1 bytes cannot hold 2: expected a larger length, or none"),
-        ("222F09/:0", "'222F09/:0'"),
-    ] {
-        let (code, text) = run(&["--ioctl", option]);
-        assert!(code == Some(2) && text.contains(reason), "{text}");
-    }
 }
 
 /// The control device of `kmdf_remote` gets its requests from the framework, and its other device as IRPs.
@@ -87,38 +60,4 @@ fn a_framework_driver_gets_the_data_in_the_output_buffer_from_a_client_and_from_
     }
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
-}
-
-fn fuzz(bug: u32) -> nt_host::Harvest {
-    let driver = c::build("fuzz_direct", bug, "DriverEntry", &["ntoskrnl"]);
-    Fuzz::new(NtHost::builder().driver(driver)).seed(2).executions(3_000).run().expect("a session")
-}
-
-/// Returns the option of an input that sends data in the output buffer.
-fn option(input: &Input) -> String {
-    let is = |option: &String| option.starts_with("--ioctl=") && option.contains('/');
-    input.options().into_iter().find(is).unwrap_or_default()
-}
-
-#[test]
-fn the_fuzzer_finds_mistakes_that_data_in_the_output_buffer_leads_to() {
-    let harvest = fuzz(1);
-    for (rule, name, code, data) in
-        [(Rule::PoolOverrun, "SendTable", "222001", "5441424c"), (Rule::BugCheck, "Scale", "222007", "454c4353")]
-    {
-        let is_found = |bug: &&Bug| {
-            let symbol = bug.finding.place.as_ref().and_then(|place| place.symbol.clone());
-            bug.finding.rule == rule && symbol.as_deref() == Some(name)
-        };
-        let bug = harvest.bugs.iter().find(is_found).unwrap_or_else(|| panic!("{rule:?} not found in {harvest}"));
-        let (option, driver) = (option(&bug.input), c::build("fuzz_direct", 1, "DriverEntry", &["ntoskrnl"]));
-        // The input does not matter, and is gone.
-        assert!(bug.is_reproduced && option.starts_with(&format!("--ioctl={code}/")), "{option}");
-        assert!(option.contains(&format!(":{data}")), "{option}");
-        let run = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(driver).args(bug.input.options()).output();
-        let text = String::from_utf8_lossy(&run.expect("nt-host").stdout).into_owned();
-        assert!(text.contains(rule.id()) && text.contains(name), "{text}");
-        assert!(bug.input.test("name", "driver.sys".as_ref()).contains(".ioctl_with_output(0x"), "{option}");
-    }
-    fuzz(0).assert_clean();
 }

@@ -1,9 +1,8 @@
 //! The configuration space of a PCI device that a test describes.
 
 use std::path::PathBuf;
-use std::process::Command;
 
-use crate::common::c::{Log, build, framework, temporary};
+use crate::common::c::{Log, build, framework};
 use nt_host::{GapKind, NtHost, Rule, pci_header};
 
 fn image() -> PathBuf {
@@ -65,32 +64,4 @@ fn without_a_space_the_report_says_how_to_add_one() {
     let [gap] = report.gaps() else { panic!("{:#?}", report.gaps()) };
     assert_eq!(gap.kind, GapKind::NotStarted);
     assert!(gap.advice.iter().any(|advice| advice.contains("(BUS_INTERFACE_STANDARD): nt-host has it")), "{gap:#?}");
-}
-
-#[test]
-fn the_command_takes_identifiers_or_a_file() {
-    let image = image();
-    let folder = temporary("pci");
-    let (file, short) = (folder.join("space.bin"), folder.join("short.bin"));
-    std::fs::write(&file, [pci_header(0x1AF4, 0x1000).as_slice(), &[0; 0xF00]].concat()).expect("a file");
-    std::fs::write(&short, [0; 8]).expect("a file");
-    let run = |pci: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&image).args(["--pci", pci]).output();
-        let output = output.expect("nt-host runs");
-        let text = |bytes| String::from_utf8(bytes).expect("text");
-        (output.status.code(), text(output.stdout), text(output.stderr))
-    };
-    let (code, printed, _) = run("8086:10D3");
-    assert_eq!(code, Some(0), "{printed}");
-    assert!(printed.contains("identifier 10d38086, 4 bytes") && printed.contains("end 0"), "{printed}");
-    let (code, printed, _) = run(file.to_str().expect("a path in UTF-8"));
-    assert_eq!(code, Some(0), "{printed}");
-    assert!(printed.contains("identifier 10001af4, 4 bytes") && printed.contains("end 2"), "{printed}");
-    for (pci, reason) in [
-        (short.to_str().expect("a path in UTF-8"), "has 8 bytes: a configuration space has 256 or 4096"),
-        ("8086", "`8086` is neither VENDOR:DEVICE, for example 8086:10D3, nor a file"),
-    ] {
-        let (code, _, error) = run(pci);
-        assert!(code == Some(2) && error.contains(reason), "{pci}: {error}");
-    }
 }

@@ -1,9 +1,8 @@
 //! Ports and registers that a test scripts.
 
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::common::c::{Log, build, plain};
+use crate::common::c::{Log, plain};
 use nt_host::{Builder, Error, NtHost, Register, Rule};
 
 const STATUS: Register = Register::Port(0x379);
@@ -100,21 +99,4 @@ fn a_handler_that_panics_ends_the_run() {
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
     assert_eq!(finding.rule, Rule::Host);
     assert_eq!(finding.detail, "the test's handler of the hardware panicked (port 0x379: read 0xff)");
-}
-
-#[test]
-fn the_command_scripts_and_shows_hardware() {
-    let image = build("wdm_registers", 0, "DriverEntry", &["ntoskrnl"]);
-    let arguments = ["--port", "0x379=0,0x80", "--register", "0xFE000010=5,6", "--no-device"];
-    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(image).args(arguments).output();
-    let output = output.expect("nt-host runs");
-    let printed = String::from_utf8(output.stdout).expect("text");
-    assert_eq!(output.status.code(), Some(0), "{printed}");
-    for line in [
-        "| register 5, then 6",
-        "hardware\n  port 0x379: read 0x00\n  port 0x379: read 0x80\n  port 0x378: write 0x41\n",
-        "  register 0xfe000010: read 0x00000006\n",
-    ] {
-        assert!(printed.contains(line), "{line}:\n{printed}");
-    }
 }

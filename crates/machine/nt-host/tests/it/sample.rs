@@ -1,6 +1,5 @@
 //! The sample driver as `cargo xtask build` makes it: a KMDF driver that uses Microsoft's crates.
 
-use std::process::Command;
 use std::time::Duration;
 
 use crate::common;
@@ -163,47 +162,6 @@ fn an_event_of_the_manifest_is_decoded_by_the_image_and_its_stack_has_names() {
     assert!(decoded.event.is_some() && decoded.raw.is_none(), "{decoded:?}");
     assert!(decoded.frames.iter().any(|frame| frame.contains("DriverEntry") || frame.contains(".rs:")), "{decoded:?}");
     host.unload().expect("unload").assert_clean();
-    let run = |json: &[&str]| {
-        let image = common::built("driver_sample.sys");
-        let arguments = ["run".as_ref(), image.as_os_str(), "--no-device".as_ref(), "--stacks".as_ref()];
-        let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(arguments).args(json).output().expect("nt-host");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let text = run(&[]);
-    assert!(!text.contains("raw=") && text.contains("\nstacks\n  event 1\n"), "{text}");
-    assert!(text.contains("(src/") || text.contains(".rs:"), "{text}");
-    let json = run(&["--json"]);
-    assert!(json.contains("\"frames\":["), "{json}");
-}
-
-#[test]
-fn the_trace_file_holds_the_events_that_were_shown() {
-    let path = std::env::temp_dir().join(format!("nt-host-{}.etl", std::process::id()));
-    let output = Command::new(env!("CARGO_BIN_EXE_nt-host"))
-        .arg("run")
-        .arg(common::built("driver_sample.sys"))
-        .arg("--etl")
-        .arg(&path)
-        .output()
-        .expect("the command");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let reader = etw_etl::Reader::open(&path).expect("a trace file");
-    let events: Vec<String> =
-        reader.filter(etw_etl::Event::is_trace_logging).map(|event| event.decode().to_string()).collect();
-    std::fs::remove_file(&path).expect("the file is there");
-    assert!(events.iter().any(|event| event.starts_with("WdkEtw.DriverSample/DriverEntry")), "{events:#?}");
-    assert!(events.iter().any(|event| event.contains("Tick") && event.contains("Ticks=2")), "{events:#?}");
-}
-
-#[test]
-fn every_call_that_can_fail_may_fail() {
-    let output = Command::new(env!("CARGO_BIN_EXE_nt-host"))
-        .arg("matrix")
-        .arg(common::built("driver_sample.sys"))
-        .args(["--ioctl", "22E000:68656c6c6f", "--ioctl", "226004"])
-        .output()
-        .expect("the command");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Events carry their call stacks. The image's unwind tables give the frames, and its symbols give their names.
 
 use std::path::Path;
-use std::process::Command;
 
 use crate::common;
 use crate::common::c::build_at;
-use etw_etl::{Exporter, ExtendedType, Format, Reader};
+use etw_etl::{ExtendedType, Reader};
 use nt_host::{Event, NtHost};
 
 /// The functions of an event's stack, innermost first, with inlined functions.
@@ -45,32 +44,6 @@ fn named_by_the_file(host: &NtHost, path: &Path) {
     assert_eq!(place.offset, own.rva);
     assert!(place.image.starts_with("c_stacks_0"), "{}", place.image);
     assert!(place.pdb.is_some_and(|(_, name)| name.starts_with("c_stacks_0")), "{:?}", place.pdb);
-}
-
-/// Text, JSON and HTML have function, offset, file and line.
-#[test]
-fn every_form_of_a_trace_names_functions_and_lines() {
-    let image = build_at("-O0", "stacks", 0, "DriverEntry", &["ntoskrnl"]);
-    let source = include_str!("../../drivers/c/stacks.c");
-    let line = (1..).zip(source.lines()).find(|(_, line)| line.contains("EtwWrite(")).map_or(0, |(number, _)| number);
-    let run = |format: &[&str]| {
-        let command =
-            Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&image).arg("--stacks").args(format).output();
-        String::from_utf8(command.expect("the command").stdout).expect("text")
-    };
-    let is_named = |frame: &str| frame.starts_with("Write+0x") && frame.ends_with(&format!("stacks.c:{line})"));
-    let text = run(&[]);
-    let stacks = text.split_once("\nstacks\n").expect("stacks").1;
-    assert!(stacks.lines().any(|frame| is_named(frame.trim())), "{stacks}");
-    let report: serde_json::Value = serde_json::from_str(&run(&["--json"])).expect("JSON");
-    let frames = report["events"][0]["frames"].as_array().expect("frames");
-    assert!(frames[0].as_str().is_some_and(is_named), "{frames:?}");
-
-    let host = NtHost::builder().driver(&image).trace_all().stacks().start().expect("DriverEntry");
-    let mut page = Exporter::new(Vec::new(), Format::Html).expect("a page").with_decoder(host.decoder());
-    host.trace().visit(|event| page.event(&event).expect("memory")).expect("events");
-    let page = String::from_utf8(page.finish().expect("memory")).expect("text");
-    assert!(page.contains("\"Write+0x") && page.contains(&format!("stacks.c:{line})\"")), "{page}");
 }
 
 #[test]

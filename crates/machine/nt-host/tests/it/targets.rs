@@ -1,6 +1,5 @@
 //! I/O targets: their states, what happens to requests in each state, and devices that a driver opens.
 
-use std::process::Command;
 use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, Log, build, framework};
@@ -270,23 +269,4 @@ fn a_device_that_succeeds_a_query_without_a_result_is_found() {
     let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.detail.as_str())).collect();
     let what = "completes a query for the target device without the device in IoStatus.Information";
     assert_eq!(found, [(Rule::RequestMisuse, what)]);
-}
-
-#[test]
-fn the_command_scripts_another_drivers_device() {
-    let image = build("kmdf_remote", 0, "FxDriverEntry", &FRAMEWORK);
-    let order = |argument: u32, name: &str| {
-        let mut name: Vec<u16> = name.encode_utf16().collect();
-        name.resize(64, 0);
-        let mut input: Vec<u8> = [1, argument, BELOW].into_iter().flat_map(u32::to_le_bytes).collect();
-        input.extend(name.into_iter().flat_map(u16::to_le_bytes));
-        input.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
-    };
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
-    command.arg("run").arg(image).args(["--remote", r"\Device\Other,ioctl:222100=0:01020304@5ms"]);
-    command.args(["--ioctl", &format!("{OPEN:x}:{}", order(WdfIoTargetOpenByName, OTHER)), "--ioctl"]);
-    let output = command.arg(format!("{ASK:x}:{}", order(0, ""))).output().expect("the command");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("asked: 0, 4 bytes, 4030201"), "{text}");
-    assert_eq!(output.status.code(), Some(0), "{text}");
 }

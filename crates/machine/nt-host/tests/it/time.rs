@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, Log, build, framework};
-use crate::common::run;
 use nt_host::{Device, IoRequest, NtHost, RequestKind, Rule};
 
 const START_TIMERS: u32 = 0x0022_2000;
@@ -157,18 +156,4 @@ fn callbacks_that_wait_for_themselves_are_found() {
     let call = |function| format!("calls {function} for an object whose callback calls it");
     assert_eq!(found, [call("WdfWorkItemFlush"), call("WdfTimerStop")]);
     assert_eq!(report.findings_of(Rule::FrameworkMisuse).count(), 2);
-}
-
-/// A request that waits in a queue would otherwise be a hang of the driver.
-#[test]
-fn in_real_time_a_client_that_waits_longer_than_the_limit_is_refused() {
-    let driver = build("wdm_cover", 0, "DriverEntry", &["ntoskrnl"]);
-    let (code, text) = run(&driver, &["--real-time", "--cancel-after", "60s"]);
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("canceled after 60s (--cancel-after)"), "{text}");
-    assert!(text.contains("ends after 20s (--timeout)"), "{text}");
-    let (code, text) = run(&driver, &["--real-time", "--cancel-after", "60s", "--timeout", "90s", "--advance", "0s"]);
-    assert_eq!(code, Some(0), "{text}");
-    let (code, text) = run(&driver, &["--cancel-after", "60s"]);
-    assert_eq!(code, Some(0), "waits are skipped: {text}");
 }

@@ -11,7 +11,8 @@ use docs_tests::markdown::repository;
 use test_support::images::{built, named};
 
 /// The packages of the programs.
-const PACKAGES: [&str; 6] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "driver-exercise"];
+const PACKAGES: [&str; 7] =
+    ["xtask", "cargo-driver", "nt-host-cli", "nt-host-demo", "etwctl", "driver-package", "driver-exercise"];
 
 /// The environment variable of `cargo xtask test`, which has built the programs beside the tests. Building them without the tests would
 /// compile most crates again, with fewer features.
@@ -25,8 +26,7 @@ static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     }
     let packages = PACKAGES.iter().flat_map(|program| ["--package", program]);
     let mut cargo = Command::new(env!("CARGO"));
-    built(cargo.current_dir(repository()).args(["build", "--quiet", "--features", "nt-host/demo"]).args(packages))
-        .expect("our programs")
+    built(cargo.current_dir(repository()).args(["build", "--quiet"]).args(packages)).expect("our programs")
 });
 
 /// Returns a command that runs a program in the folder of the repository.

@@ -11,7 +11,7 @@ use driver_build::Error;
 pub(super) const STEP: Step = Step::new("features", "crates with and without their features", check);
 
 /// A package, and the arguments that choose its features. The other steps build the default choices.
-const CHOICES: [(&str, &[&str]); 13] = [
+const CHOICES: [(&str, &[&str]); 10] = [
     ("command-line", &["--no-default-features"]),
     ("etw-types", &[]),
     ("etw-types", &["--features=std"]),
@@ -19,9 +19,6 @@ const CHOICES: [(&str, &[&str]); 13] = [
     ("wdk-etw-log", &["--no-default-features"]),
     ("etw-manifest", &["--no-default-features"]),
     ("windows-releases", &["--no-default-features"]),
-    ("nt-host", &["--no-default-features"]),
-    ("nt-host", &[]),
-    ("nt-host", &["--features=demo"]),
     ("etwctl", &["--no-default-features"]),
     ("etwctl", &[]),
     ("etwctl", &["--features=tls"]),
@@ -85,7 +82,7 @@ mod tests {
                 }
             }
         }
-        assert!(checked.contains(&"nt-host/cli".into()), "{checked:?}");
+        assert!(checked.contains(&"etwctl/tls".into()), "{checked:?}");
         assert!(read("driver-sample/Cargo.toml").contains("wdk-etw\", features = [\"wdk-sys\"]"));
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
-use super::{FileLines, LineCoverage, percent};
+use super::{FileLines, LineCoverage};
+use crate::text::percent;
 
 /// The page before the files. Its policy allows nothing but its own style, so that no text of a source file can run.
 const HEAD: &str = include_str!("page.html");

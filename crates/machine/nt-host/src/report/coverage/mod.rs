@@ -13,6 +13,8 @@ use etw_etl::NewFile;
 use nt_machine::Coverage;
 use pe_image::Symbols;
 
+use crate::text::percent;
+
 /// The source lines of a driver, and how many runs reached each. Only files of the driver's own sources count, not those of
 /// libraries.
 ///
@@ -161,13 +163,6 @@ impl LineCoverage {
     }
 }
 
-/// Returns a share in percent.
-pub(crate) fn percent(hit: usize, all: usize) -> String {
-    // Rounded down to tenths, so that 100 % means all of them.
-    let tenths = (hit * 1000).checked_div(all).unwrap_or_default();
-    format!("{}.{} %", tenths / 10, tenths % 10)
-}
-
 /// The table of files.
 impl fmt::Display for LineCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -185,7 +180,8 @@ impl fmt::Display for LineCoverage {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineCoverage, lcov, percent};
+    use super::{LineCoverage, lcov};
+    use crate::text::percent;
 
     /// Two files: one was reached, the other was not.
     const TEXT: &str = "TN:\nSF:/a/b.c\nFN:3,f<A, B>\nFNDA:2,f<A, B>\nFNF:1\nFNH:1\nDA:3,2\nDA:4,0\nLF:2\nLH:1\nend_of_record\n\

@@ -1,0 +1,107 @@
+//! `--port`, `--register` and `--pci`: hardware that the command line scripts.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use nt_machine::Register;
+
+use super::values::number;
+use nt_host::{Builder, NtHost, pci_header};
+
+/// The maximum number of lines about accesses.
+const MOST_LINES: usize = 100;
+
+/// The values of ports and registers.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hardware {
+    /// Set what the driver reads from a port, one value after the other; the last one stays; repeatable
+    #[arg(long, value_name = "PORT=VALUE[,VALUE]", value_parser = port)]
+    port: Vec<Scripted>,
+    /// Set what the driver reads from a register, by its physical address; see --resource memory; repeatable
+    #[arg(long, value_name = "ADDRESS=VALUE[,VALUE]", value_parser = memory)]
+    register: Vec<Scripted>,
+    /// Make the device a PCI device: by its identifiers, or by a file with its configuration space
+    #[arg(long, value_name = "VENDOR:DEVICE|FILE", value_parser = pci)]
+    pci: Option<Space>,
+}
+
+/// A configuration space, and the file that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Space {
+    bytes: Arc<[u8]>,
+    file: Option<PathBuf>,
+}
+
+/// A register and its values.
+type Scripted = (Register, Vec<u64>);
+
+impl Hardware {
+    /// Adds the values to the description of a run.
+    pub(super) fn script(&self, builder: Builder) -> Builder {
+        let all = self.port.iter().chain(&self.register);
+        let builder = all.fold(builder, |builder, (register, values)| builder.register(*register, values));
+        self.pci.iter().fold(builder, |builder, space| builder.pci(&space.bytes))
+    }
+
+    /// Returns the files that the values come from.
+    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.pci.iter().filter_map(|space| space.file.as_ref())
+    }
+}
+
+fn port(text: &str) -> Result<Scripted, String> {
+    let example = "0x379=0x00,0x80";
+    let (address, values) = scripted(text, "a port", example)?;
+    let port =
+        u16::try_from(address).map_err(|_| format!("`{text}` is not a port with values: ports end at 0xFFFF"))?;
+    Ok((Register::Port(port), values))
+}
+
+fn memory(text: &str) -> Result<Scripted, String> {
+    let (address, values) = scripted(text, "a register", "0xFE000010=1,2")?;
+    Ok((Register::Memory(address), values))
+}
+
+/// Parses `VENDOR:DEVICE`, or reads a file.
+fn pci(text: &str) -> Result<Space, String> {
+    let identifier = |text: &str| u16::from_str_radix(text, 16).ok();
+    let identifiers = text.split_once(':').and_then(|(vendor, device)| identifier(vendor).zip(identifier(device)));
+    if let Some((vendor, device)) = identifiers {
+        return Ok(Space { bytes: pci_header(vendor, device).into(), file: None });
+    }
+    let space = fs::read(text).map_err(|error| {
+        format!("`{text}` is neither VENDOR:DEVICE, for example 8086:10D3, nor a file that can be read: {error}")
+    })?;
+    match space.len() {
+        256 | 4096 => Ok(Space { bytes: space.into(), file: Some(text.into()) }),
+        length => Err(format!("`{text}` has {length} bytes: a configuration space has 256 or 4096")),
+    }
+}
+
+/// Parses `ADDRESS=VALUE[,VALUE]`.
+fn scripted(text: &str, what: &str, example: &str) -> Result<(u64, Vec<u64>), String> {
+    let (address, values) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not {what} with values: expected for example {example}"))?;
+    let values: Result<Vec<u64>, String> = values.split(',').map(number).collect();
+    Ok((number(address)?, values?))
+}
+
+/// Describes what the driver did with the hardware.
+pub(super) fn accesses(host: &NtHost) -> String {
+    let log = host.hardware_log().unwrap_or_default().to_string();
+    if log.is_empty() {
+        return log;
+    }
+    let (mut lines, mut text) = (log.lines(), String::from("hardware\n"));
+    for line in lines.by_ref().take(MOST_LINES) {
+        let _ = writeln!(text, "  {line}");
+    }
+    match lines.count() {
+        0 => text,
+        more => text + &format!("  and {more} more lines\n"),
+    }
+}
