@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use etw_types::NtStatus;
 
+use crate::text::TextError;
 use crate::{ImageError, Report, Rule};
 
 /// Why an operation failed.
@@ -42,10 +43,7 @@ impl fmt::Display for Error {
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Image(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Usage(reason) | Self::Host(reason) => f.write_str(reason),
-            Self::OutputLost(code) => write!(
-                f,
-                "{code:X} is a METHOD_BUFFERED code, and its driver never gets what the output buffer holds: send the data as input"
-            ),
+            Self::OutputLost(code) => TextError::OutputLost(*code).fmt(f),
             Self::NotLoaded(status, reason) => write!(f, "not loaded, {status}: {reason}"),
             Self::DriverEntry(status, _) => write!(f, "DriverEntry returned {status}"),
             Self::NotUnloaded => f.write_str("not unloaded: the driver has no unload routine"),

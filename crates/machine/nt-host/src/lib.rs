@@ -52,9 +52,11 @@
 
 mod api;
 mod child;
+mod codec;
 mod error;
 mod fuzz;
 mod report;
+mod steps;
 pub mod text;
 mod wire;
 
@@ -74,7 +76,7 @@ pub use nt_machine::{
     WmiOperation, WmiRequest, plan, support,
 };
 pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
-pub use wire::{FileStep, Step};
+pub use steps::{FileStep, Form, Step};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -11,8 +11,10 @@ use nt_machine::{Below, Resource, Time};
 use super::framework::Framework;
 use super::hardware::Hardware;
 use super::steps::Steps;
-use super::values::{Registry, below, failure, gap, number, registry, remote, resource};
-use nt_host::text::suggestion;
+use super::values::{failure, gap, resource};
+use nt_host::text::below::{read as below, read_remote as remote};
+use nt_host::text::registry::{Entry, read as registry};
+use nt_host::text::{number, suggestion};
 use nt_host::{Failure, GapKind, Os};
 
 /// Returns the text at the end of help pages.
@@ -246,7 +248,7 @@ pub(super) struct Options {
     /// Set a registry value, for example device\PortName=COM5 or parameters\Level=dword:3; keys: parameters, device,
     /// driver, or a full path; types: text (default), dword, qword, hex; repeatable
     #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]
-    pub(super) registry: Vec<Registry>,
+    pub(super) registry: Vec<Entry>,
     /// Copy a folder to the root of the volume, for --file; repeatable
     #[arg(long, value_name = "DIR")]
     pub(super) volume: Vec<PathBuf>,

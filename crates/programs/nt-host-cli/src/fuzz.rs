@@ -35,7 +35,8 @@ pub(super) fn fuzz(options: &FuzzOptions) -> u8 {
 fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     let usage = |reason| (USAGE, reason);
     let driver = &options.run.path;
-    let grammar = options.grammar.as_deref().map_or_else(|| Ok(Grammar::default()), grammar::read).map_err(usage)?;
+    let grammar = options.grammar.as_deref().map_or_else(|| Ok(Grammar::default()), grammar::read);
+    let grammar = grammar.map_err(|error| usage(error.to_string()))?;
     let builder = builder(&options.run, false);
     // The driver is read before a folder is created.
     let outputs = outputs(&builder, &options.run, options.grammar.as_slice()).map_err(usage)?;

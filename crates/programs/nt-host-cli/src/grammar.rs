@@ -1,6 +1,8 @@
 //! The file that describes a driver's requests for `nt-host fuzz`.
 
-use std::path::Path;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -42,38 +44,70 @@ struct FieldEntry {
     _name: Option<String>,
 }
 
+/// Why there is no grammar.
+#[derive(Debug)]
+pub(super) enum GrammarError {
+    /// The file cannot be read.
+    File(PathBuf, io::Error),
+    /// The file is not TOML, or has other members.
+    Syntax(PathBuf, toml::de::Error),
+    /// A field of the request with this code is none of the three kinds.
+    Field(PathBuf, u32),
+}
+
+impl fmt::Display for GrammarError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Syntax(path, error) => {
+                write!(f, "{}: {}", path.display(), error.to_string().trim_end().replace('\n', "; "))
+            }
+            Self::Field(path, code) => write!(
+                f,
+                "{}: a field of request {code:#X} has neither a size from 1 to 8 nor bytes: expected for example \
+                 {{ size = 4, values = [1, 2] }}, {{ size = 4, length = true }} or {{ bytes = 64 }}",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for GrammarError {}
+
 /// Reads a grammar.
-pub(super) fn read(path: &Path) -> Result<Grammar, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+pub(super) fn read(path: &Path) -> Result<Grammar, GrammarError> {
+    let text = std::fs::read_to_string(path).map_err(|error| GrammarError::File(path.to_owned(), error))?;
+    parse(path, &text)
 }
 
-fn parse(text: &str) -> Result<Grammar, String> {
-    let file: GrammarFile = toml::from_str(text).map_err(|error| error.to_string().trim_end().replace('\n', "; "))?;
+fn parse(path: &Path, text: &str) -> Result<Grammar, GrammarError> {
+    let file: GrammarFile = toml::from_str(text).map_err(|error| GrammarError::Syntax(path.to_owned(), error))?;
     let request = |entry: RequestEntry| {
-        let fields = entry.fields.into_iter().map(|field| convert(field, entry.code)).collect::<Result<_, _>>()?;
-        Ok(RequestFormat { code: entry.code, fields, output: entry.output })
+        let code = entry.code;
+        let fields: Option<Vec<Field>> = entry.fields.into_iter().map(convert).collect();
+        let fields = fields.ok_or_else(|| GrammarError::Field(path.to_owned(), code))?;
+        Ok(RequestFormat { code, fields, output: entry.output })
     };
-    Ok(Grammar { requests: file.requests.into_iter().map(request).collect::<Result<_, String>>()? })
+    Ok(Grammar { requests: file.requests.into_iter().map(request).collect::<Result<_, GrammarError>>()? })
 }
 
-fn convert(field: FieldEntry, code: u32) -> Result<Field, String> {
+/// Returns the field that an entry describes, if it describes one.
+fn convert(field: FieldEntry) -> Option<Field> {
     match field {
         FieldEntry { size: Some(size @ 1..=8), values, length: false, bytes: None, .. } => {
-            Ok(Field::Integer { size, values })
+            Some(Field::Integer { size, values })
         }
-        FieldEntry { size: Some(size @ 1..=8), length: true, bytes: None, .. } => Ok(Field::Length { size }),
-        FieldEntry { size: None, length: false, bytes: Some(most), .. } => Ok(Field::Bytes { most }),
-        _ => Err(format!(
-            "a field of request {code:#X} has neither a size from 1 to 8 nor bytes: expected for example \
-             {{ size = 4, values = [1, 2] }}, {{ size = 4, length = true }} or {{ bytes = 64 }}"
-        )),
+        FieldEntry { size: Some(size @ 1..=8), length: true, bytes: None, .. } => Some(Field::Length { size }),
+        FieldEntry { size: None, length: false, bytes: Some(most), .. } => Some(Field::Bytes { most }),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::parse;
+    use std::path::Path;
+
     use nt_host::{Field, Grammar, RequestFormat};
 
     #[test]
@@ -87,7 +121,8 @@ mod tests {
         ];
         let first = RequestFormat { code: 0x0022_2004, fields, output: 16 };
         let second = RequestFormat { code: 0x0022_2008, ..RequestFormat::default() };
-        assert_eq!(parse(text), Ok(Grammar { requests: vec![first, second] }));
+        let grammar = parse(Path::new("grammar.toml"), text).expect("a grammar");
+        assert_eq!(grammar, Grammar { requests: vec![first, second] });
     }
 
     #[test]
@@ -98,7 +133,7 @@ mod tests {
             ("[[request]]\ncode = 1\nfields = [{ size = 9 }]\n", "neither a size from 1 to 8 nor bytes"),
             ("[[request]]\ncode = 1\nfields = [{ size = 4, bytes = 4 }]\n", "neither a size from 1 to 8 nor bytes"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse(Path::new("grammar.toml"), text).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -1,14 +1,15 @@
 //! `--port`, `--register` and `--pci`: hardware that the command line scripts.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use nt_machine::Register;
 
-use super::values::number;
+use nt_host::text::{TextError, number};
 use nt_host::{Builder, NtHost, pci_header};
 
 /// The maximum number of lines about accesses.
@@ -52,41 +53,61 @@ impl Hardware {
     }
 }
 
-fn port(text: &str) -> Result<Scripted, String> {
-    let example = "0x379=0x00,0x80";
-    let (address, values) = scripted(text, "a port", example)?;
-    let port =
-        u16::try_from(address).map_err(|_| format!("`{text}` is not a port with values: ports end at 0xFFFF"))?;
+fn port(text: &str) -> Result<Scripted, TextError> {
+    let problem = "is not a port with values";
+    let (address, values) = scripted(text, problem, "expected for example 0x379=0x00,0x80")?;
+    let port = u16::try_from(address).map_err(|_| TextError::malformed(text, problem, "ports end at 0xFFFF"))?;
     Ok((Register::Port(port), values))
 }
 
-fn memory(text: &str) -> Result<Scripted, String> {
-    let (address, values) = scripted(text, "a register", "0xFE000010=1,2")?;
+fn memory(text: &str) -> Result<Scripted, TextError> {
+    let (address, values) = scripted(text, "is not a register with values", "expected for example 0xFE000010=1,2")?;
     Ok((Register::Memory(address), values))
 }
 
+/// Why there is no configuration space.
+#[derive(Debug)]
+enum SpaceError {
+    /// The value is neither identifiers nor a file that can be read.
+    File(String, io::Error),
+    /// The file has another length.
+    Length(String, usize),
+}
+
+impl fmt::Display for SpaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(text, error) => write!(
+                f,
+                "`{text}` is neither VENDOR:DEVICE, for example 8086:10D3, nor a file that can be read: {error}"
+            ),
+            Self::Length(text, length) => {
+                write!(f, "`{text}` has {length} bytes: a configuration space has 256 or 4096")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SpaceError {}
+
 /// Parses `VENDOR:DEVICE`, or reads a file.
-fn pci(text: &str) -> Result<Space, String> {
+fn pci(text: &str) -> Result<Space, SpaceError> {
     let identifier = |text: &str| u16::from_str_radix(text, 16).ok();
     let identifiers = text.split_once(':').and_then(|(vendor, device)| identifier(vendor).zip(identifier(device)));
     if let Some((vendor, device)) = identifiers {
         return Ok(Space { bytes: pci_header(vendor, device).into(), file: None });
     }
-    let space = fs::read(text).map_err(|error| {
-        format!("`{text}` is neither VENDOR:DEVICE, for example 8086:10D3, nor a file that can be read: {error}")
-    })?;
+    let space = fs::read(text).map_err(|error| SpaceError::File(text.to_owned(), error))?;
     match space.len() {
         256 | 4096 => Ok(Space { bytes: space.into(), file: Some(text.into()) }),
-        length => Err(format!("`{text}` has {length} bytes: a configuration space has 256 or 4096")),
+        length => Err(SpaceError::Length(text.to_owned(), length)),
     }
 }
 
 /// Parses `ADDRESS=VALUE[,VALUE]`.
-fn scripted(text: &str, what: &str, example: &str) -> Result<(u64, Vec<u64>), String> {
-    let (address, values) = text
-        .split_once('=')
-        .ok_or_else(|| format!("`{text}` is not {what} with values: expected for example {example}"))?;
-    let values: Result<Vec<u64>, String> = values.split(',').map(number).collect();
+fn scripted(text: &str, problem: &'static str, expected: &str) -> Result<(u64, Vec<u64>), TextError> {
+    let (address, values) = text.split_once('=').ok_or_else(|| TextError::malformed(text, problem, expected))?;
+    let values: Result<Vec<u64>, TextError> = values.split(',').map(number).collect();
     Ok((number(address)?, values?))
 }
 

@@ -14,7 +14,6 @@ mod clients;
 mod closed;
 mod compare;
 mod debugger;
-mod file_steps;
 mod files;
 mod framework;
 mod fuzz;

@@ -1,6 +1,8 @@
 //! The steps with traffic: connections, and packets of capture files.
 
+use std::fmt;
 use std::fs::File;
+use std::io;
 use std::net::IpAddr;
 
 use etw_types::NtStatus;
@@ -9,7 +11,8 @@ use pcap_parser::traits::PcapNGPacketBlock as _;
 use pcap_parser::{Block, Linktype, OptionCode, PcapBlockOwned, PcapError, create_reader};
 
 use super::progress::{Progress, status_of};
-use super::values::bytes;
+use nt_host::text::traffic::directed;
+use nt_host::text::{TextError, bytes};
 use nt_host::{Error, NtHost};
 
 /// The size of the buffer for a block of a capture file.
@@ -18,21 +21,6 @@ const BUFFER: usize = 1 << 20;
 const FLAGS: OptionCode = OptionCode(2);
 const INBOUND: u8 = 1;
 const OUTBOUND: u8 = 2;
-
-/// Parses `[udp:][from:]ADDRESS:PORT`.
-pub(super) fn connection(text: &str) -> Result<Connection, String> {
-    let (udp, rest) = match text.strip_prefix("udp:") {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix("tcp:").unwrap_or(text)),
-    };
-    let (inbound, address) = rest.strip_prefix("from:").map_or((false, rest), |address| (true, address));
-    let remote = address.parse().map_err(|_| {
-        format!(
-            "`{text}` is not a connection: expected for example 10.0.0.1:443, udp:10.0.0.1:53 or from:[fd00::1]:5000"
-        )
-    })?;
-    Ok(Connection { inbound, udp, ..Connection::to(remote) })
-}
 
 /// What the clients have sent.
 #[derive(Default)]
@@ -104,12 +92,6 @@ const fn direction(inbound: bool) -> &'static str {
     if inbound { "received" } else { "sent" }
 }
 
-/// Separates the direction of data from the data: returns whether it is received.
-pub(super) fn directed(text: &str) -> Option<(bool, &str)> {
-    let sent = text.strip_prefix("sent:").map(|data| (false, data));
-    sent.or_else(|| text.strip_prefix("received:").map(|data| (true, data)))
-}
-
 /// Describes a verdict, where it was made, and what was injected.
 fn described(passage: &Passage) -> String {
     let verdict = match passage.verdict {
@@ -149,13 +131,36 @@ impl Capture {
     }
 }
 
-/// Reads the IP datagrams of a capture file, or one with its direction.
-pub(super) fn packets(path: &str) -> Result<Vec<Packet>, String> {
-    if let Some((inbound, data)) = directed(path) {
-        return Ok(vec![Packet { data: bytes(data)?, inbound }]);
+/// Why there are no packets.
+#[derive(Debug)]
+pub(super) enum PacketsError {
+    /// The text is not a packet.
+    Text(TextError),
+    /// The file cannot be read.
+    File(String, io::Error),
+    /// The file is not a capture of packets.
+    Capture(String, &'static str),
+}
+
+impl fmt::Display for PacketsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(error) => error.fmt(f),
+            Self::File(path, error) => write!(f, "cannot read packets from `{path}`: {error}"),
+            Self::Capture(path, reason) => write!(f, "cannot read packets from `{path}`: {reason}"),
+        }
     }
-    let wrong = |reason: &str| format!("cannot read packets from `{path}`: {reason}");
-    let file = File::open(path).map_err(|error| wrong(&error.to_string()))?;
+}
+
+impl std::error::Error for PacketsError {}
+
+/// Reads the IP datagrams of a capture file, or one with its direction.
+pub(super) fn packets(path: &str) -> Result<Vec<Packet>, PacketsError> {
+    if let Some((inbound, data)) = directed(path) {
+        return Ok(vec![Packet { data: bytes(data).map_err(PacketsError::Text)?, inbound }]);
+    }
+    let wrong = |reason: &'static str| PacketsError::Capture(path.to_owned(), reason);
+    let file = File::open(path).map_err(|error| PacketsError::File(path.to_owned(), error))?;
     let mut reader = create_reader(BUFFER, file).map_err(|_| wrong("neither a pcapng nor a pcap file"))?;
     let (mut capture, mut links) = (Capture::default(), Vec::new());
     loop {

@@ -418,16 +418,16 @@ impl Builder {
     }
 
     /// Checks that a client cancels a request before that is a hang.
-    fn check_times(&self) -> Result<(), String> {
+    fn check_times(&self) -> Result<(), Error> {
         let Some((wait, limit)) = self.config.too_patient() else { return Ok(()) };
-        Err(format!(
+        Err(Error::Usage(format!(
             "a request would be canceled after {wait:?} (--cancel-after), but in real time the run ends after {limit:?} \
              (--timeout): choose a longer --timeout or a shorter --cancel-after"
-        ))
+        )))
     }
 
     /// Checks that the routines that the description names exist.
-    fn check_names(&self, layout: &Layout) -> Result<(), String> {
+    fn check_names(&self, layout: &Layout) -> Result<(), Error> {
         if self.config.failures.is_empty() && self.config.hidden.is_empty() {
             return Ok(());
         }
@@ -435,10 +435,11 @@ impl Builder {
         let is_known = |name: &str| all.iter().any(|routine| routine.name == name);
         if let Some(Failure { routine, .. }) = self.config.failures.iter().find(|failure| !can_fail(&failure.routine)) {
             if is_known(routine) {
-                return Err(format!("{routine} is not a routine that can fail"));
+                return Err(Error::Usage(format!("{routine} is not a routine that can fail")));
             }
             let names: Vec<&str> = all.iter().filter(|routine| routine.can_fail).map(|routine| routine.name).collect();
-            return Err(format!("there is no routine {routine} that can fail{}", suggestion(routine, &names)));
+            let near = suggestion(routine, &names);
+            return Err(Error::Usage(format!("there is no routine {routine} that can fail{near}")));
         }
         let imports = layout.imports.iter().filter_map(|import| match &import.name {
             ImportName::Name(name) => Some(name.as_str()),
@@ -449,12 +450,14 @@ impl Builder {
         let can_hide = |name: &str| names.contains(&name) || first_with_routine(name).is_some();
         match self.config.hidden.iter().find(|hidden| !can_hide(hidden)) {
             None => Ok(()),
-            Some(function) if is_known(function) => Err(format!(
+            Some(function) if is_known(function) => Err(Error::Usage(format!(
                 "{function} is a function of the framework and cannot be hidden: choose a release with an older framework with --os"
-            )),
+            ))),
             Some(hidden) => {
                 let near = suggestion(hidden, &names);
-                Err(format!("there is no routine {hidden} to hide: the command `list --all` lists the routines{near}"))
+                let reason =
+                    format!("there is no routine {hidden} to hide: the command `list --all` lists the routines{near}");
+                Err(Error::Usage(reason))
             }
         }
     }
@@ -507,9 +510,9 @@ impl Builder {
 
     /// Reads the images, so that many hosts can be made of them.
     pub(crate) fn read(mut self) -> Result<Target, Error> {
-        self.check_times().map_err(Error::Usage)?;
+        self.check_times()?;
         let (driver, image, guest) = images::read(&self.path)?;
-        self.check_names(&guest.layout).map_err(Error::Usage)?;
+        self.check_names(&guest.layout)?;
         guest.service().clone_into(&mut self.config.name);
         if self.framework_verifier {
             let service = format!(r"\Registry\Machine\System\CurrentControlSet\Services\{}", self.config.name);

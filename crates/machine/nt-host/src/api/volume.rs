@@ -5,7 +5,8 @@ use nt_machine::{Answer, FileOpen, FileRequest};
 
 use super::NtHost;
 use crate::Error;
-use crate::wire::{Reply, Request, file_step};
+use crate::steps::requests;
+use crate::wire::{Reply, Request};
 
 /// Where an entry of a folder has the length of its name and the name.
 const LENGTH_AT: usize = 8;
@@ -94,7 +95,7 @@ impl Volume {
     /// Returns the status of the minifilter or of the file system if one refuses. Also fails if the driver stops the
     /// machine.
     pub fn open(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_with(file_step::open(path))
+        self.open_with(requests::open(path))
     }
 
     /// Creates a file.
@@ -103,7 +104,7 @@ impl Volume {
     ///
     /// Fails like [`Volume::open`], and if the file exists.
     pub fn create(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_with(file_step::create(path))
+        self.open_with(requests::create(path))
     }
 
     /// Creates a folder.
@@ -112,7 +113,7 @@ impl Volume {
     ///
     /// Fails like [`Volume::create`].
     pub fn create_folder(&self, path: &str) -> Result<VolumeFile, Error> {
-        self.open_with(file_step::create_folder(path))
+        self.open_with(requests::create_folder(path))
     }
 
     /// Opens or creates a file with the parameters of `NtCreateFile`.
@@ -197,7 +198,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn rename(&self, path: &str) -> Result<Answer, Error> {
-        self.begin(file_step::rename(path))?.wait()
+        self.begin(requests::rename(path))?.wait()
     }
 
     /// Marks the file for deletion. It goes with its last handle.
@@ -206,7 +207,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn delete(&self) -> Result<Answer, Error> {
-        self.begin(file_step::delete())?.wait()
+        self.begin(requests::delete())?.wait()
     }
 
     /// Queries information of a class of `FILE_INFORMATION_CLASS`.
@@ -215,7 +216,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn query(&self, class: u32, length: u32) -> Result<Answer, Error> {
-        self.begin(file_step::query(class, length))?.wait()
+        self.begin(requests::query(class, length))?.wait()
     }
 
     /// Sets information of a class of `FILE_INFORMATION_CLASS`.
@@ -224,7 +225,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn set(&self, class: u32, information: &[u8]) -> Result<Answer, Error> {
-        self.begin(file_step::set(class, information.to_vec()))?.wait()
+        self.begin(requests::set(class, information.to_vec()))?.wait()
     }
 
     /// Returns the names in this folder that match a pattern, without `.` and `..`.
@@ -233,7 +234,7 @@ impl VolumeFile {
     ///
     /// Returns the status of the query, and fails like [`VolumeFile::read`]. A folder without such names is not an error.
     pub fn list(&self, pattern: &str) -> Result<Vec<String>, Error> {
-        let answer = self.begin(file_step::list(pattern))?.wait()?;
+        let answer = self.begin(requests::list(pattern))?.wait()?;
         match answer.status {
             NtStatus::Success => Ok(names(&answer.output)),
             NtStatus::NoSuchFile | NtStatus::NoMoreFiles => Ok(Vec::new()),
@@ -247,7 +248,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn begin_read(&self, offset: u64, length: u32) -> Result<FileOperation, Error> {
-        self.begin(file_step::read(offset, length))
+        self.begin(requests::read(offset, length))
     }
 
     /// Begins to write.
@@ -256,7 +257,7 @@ impl VolumeFile {
     ///
     /// Fails like [`VolumeFile::read`].
     pub fn begin_write(&self, offset: u64, data: &[u8]) -> Result<FileOperation, Error> {
-        self.begin(file_step::write(offset, data))
+        self.begin(requests::write(offset, data))
     }
 
     /// Begins an operation.

@@ -8,7 +8,8 @@ use nt_machine::{Answer, Coverage, DeviceId, FileId, IoRequest, Machine};
 
 use super::filtered::Filtered;
 use super::shared::lock;
-use crate::wire::{Batch, Novel, Step};
+use crate::steps::Step;
+use crate::wire::{Batch, Novel};
 
 /// The maximum number of results of requests that count as novelties. A driver that returns something else for each
 /// request would otherwise make each one a novelty.

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 use nt_machine::{FilePort, Machine, Passage};
 
-use crate::wire::{FileStep, Step};
+use crate::steps::{FileStep, Step};
 
 /// What the clients of a sequence have open.
 #[derive(Default)]

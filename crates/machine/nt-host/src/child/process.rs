@@ -12,8 +12,9 @@ use std::time::Duration;
 use nt_machine::{Config, DEBUG_OUTPUT, Findings, Guests, MOST_IMAGES, Printed, Record};
 
 use super::server;
+use crate::codec::Wire;
 use crate::wire::spill::{self, Spill};
-use crate::wire::{self, Answer, Control, Reply, Request, Wire};
+use crate::wire::{self, Answer, Control, Reply, Request};
 
 /// The time without a reply and without any processor time after which the parent gives up on a child. A live child
 /// always uses some processor time, because it checks its worker many times per second. On a busy machine it may only

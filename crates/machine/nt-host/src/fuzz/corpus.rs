@@ -6,7 +6,7 @@ use fastrand::Rng;
 use nt_machine::IoRequest;
 
 use super::input::Input;
-use crate::wire::Step;
+use crate::steps::Step;
 
 /// The inputs, and how much time each was used for, in requests.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use nt_machine::RegistryKey;
 
 use super::bytes;
 use super::grammar::Grammar;
-use crate::wire::Step;
+use crate::steps::Step;
 
 /// The smallest constant that may be a control code: the device type is in the upper half.
 const FIRST_CODE: u64 = 0x1_0000;

@@ -20,7 +20,8 @@ use super::runner::{Key, Ran, Runner, callers, essence};
 use crate::Error;
 use crate::api::Target;
 use crate::report::{Finding, Place};
-use crate::wire::{Batch, Novel, Step};
+use crate::steps::Step;
+use crate::wire::{Batch, Novel};
 
 /// The number of sequences in a batch.
 const BATCH: usize = 128;

@@ -14,7 +14,7 @@ use super::dictionary::Dictionary;
 use super::follow::{CALLS, FollowUp, Tails, constants, lengths, plans, small};
 use super::packet::{PAYLOAD, datagram, fit};
 use super::plan::Plan;
-use crate::wire::{FileStep, Step};
+use crate::steps::{FileStep, Step};
 
 /// The classes of information that are queried, with the sizes of their structures.
 const QUERIES: [(u32, u32); 5] = [

@@ -11,7 +11,7 @@ use nt_machine::{Below, IoRequest, RequestKind};
 use super::bytes;
 use super::dictionary::Dictionary;
 use super::plan::Plan;
-use crate::wire::{DataMut, FileStep, Step};
+use crate::steps::{DataMut, FileStep, Step};
 
 /// The maximum number of constants that are tried as lengths, and the largest of them.
 const MOST_LENGTHS: usize = 64;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use nt_machine::{Below, Config, RegistryKey, RegistryValue};
 
-use crate::text::hexadecimal;
-use crate::wire::{FileStep, Step, scripted};
+use crate::steps::{FileStep, Step};
+use crate::text::{below, registry};
 
 /// How long a client waits for a request before it cancels it, in the driver's time. A driver whose timer expires each
 /// millisecond would otherwise run it 60,000 times for each request that it keeps.
@@ -49,11 +49,9 @@ impl Input {
     #[must_use]
     pub fn options(&self) -> Vec<String> {
         let below = self.environment.below.iter().map(below_option);
-        let registry = self.environment.registry.iter().map(|(key, name, value)| registry_option(key, name, value));
-        let steps = self.steps.iter().map(|step| match step.option() {
-            (name, Some(value)) => format!("{name}={value}"),
-            (name, None) => name.to_owned(),
-        });
+        let registry = self.environment.registry.iter();
+        let registry = registry.map(|(key, name, value)| format!("--registry={}", registry::written(key, name, value)));
+        let steps = self.steps.iter().map(ToString::to_string);
         below.chain(registry).chain(steps).collect()
     }
 
@@ -88,23 +86,7 @@ fn quoted(word: &str) -> String {
 
 fn below_option(below: &Below) -> String {
     let name = if below.device.is_some() { "--remote" } else { "--below" };
-    format!("{name}={}", scripted(below))
-}
-
-fn registry_option(key: &RegistryKey, name: &str, value: &RegistryValue) -> String {
-    let key = match key {
-        RegistryKey::Parameters => "parameters",
-        RegistryKey::Device => "device",
-        RegistryKey::Driver => "driver",
-        RegistryKey::Path(path) => path,
-    };
-    let value = match value {
-        RegistryValue::Dword(value) => format!("dword:{value}"),
-        RegistryValue::Qword(value) => format!("qword:{value}"),
-        RegistryValue::Text(text) => format!("text:{text}"),
-        RegistryValue::Binary(bytes) => format!("hex:{}", hexadecimal(bytes)),
-    };
-    format!(r"--registry={key}\{name}={value}")
+    format!("{name}={}", below::written(below))
 }
 
 /// Joins sequences to one. Each sequence starts with files and requests of its own, and ends without them.
@@ -164,7 +146,7 @@ mod tests {
     use nt_machine::{IoRequest, RequestKind};
 
     use super::{Environment, Input, join};
-    use crate::wire::Step;
+    use crate::steps::Step;
 
     fn control(output: u32) -> IoRequest {
         IoRequest {

@@ -8,7 +8,7 @@ use nt_machine::Rule;
 use super::input::{Environment, Input, join};
 use super::runner::{Key, replay};
 use crate::api::Target;
-use crate::wire::{DataMut, Step};
+use crate::steps::{DataMut, Step};
 
 /// The maximum number of attempts for a finding.
 const ATTEMPTS: u32 = 400;

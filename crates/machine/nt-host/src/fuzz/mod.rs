@@ -22,7 +22,6 @@ mod plan;
 mod runner;
 mod session;
 mod test_code;
-mod test_lines;
 
 pub use bug::{Bug, Progress, Watcher};
 pub use grammar::{Field, Grammar, RequestFormat};

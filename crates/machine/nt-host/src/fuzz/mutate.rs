@@ -12,7 +12,7 @@ use super::filtered::{self, can_change};
 use super::follow::{LATE, REFUSALS, control, has_second_input};
 use super::input::{Environment, Input};
 use super::plan::Plan;
-use crate::wire::Step;
+use crate::steps::Step;
 use etw_types::NtStatus;
 
 /// The maximum number of steps of a sequence.

@@ -1,7 +1,7 @@
 //! Sequences that run together: one after the other through the same files, because opening a device takes longer than most
 //! requests.
 
-use crate::wire::Step;
+use crate::steps::Step;
 
 /// The maximum number of steps of a plan with several sequences.
 const LONGEST: usize = 32;
@@ -84,7 +84,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::Plan;
-    use crate::wire::Step;
+    use crate::steps::Step;
 
     fn waits(times: &[u64]) -> Vec<Step> {
         times.iter().map(|time| Step::Wait { time: *time }).collect()

@@ -7,7 +7,8 @@ use nt_machine::{ImageOffset, Record, Rule};
 
 use super::input::Environment;
 use crate::api::Target;
-use crate::wire::{Batch, Reply, Request, Step};
+use crate::steps::Step;
+use crate::wire::{Batch, Reply, Request};
 use crate::{Error, NtHost};
 
 /// The time that passes for the driver after its last request, as in `nt-host run`.

@@ -1,10 +1,9 @@
 //! Session control: the calls of `etw_session::System` as messages. Most of their arguments are bytes.
 
-use etw_etl::{Clock, ClockKind, FileTime};
+use etw_etl::Clock;
 use etw_types::Guid;
 
-use super::Wire;
-use super::declare::messages;
+use crate::codec::{messages, records};
 
 messages! {
     /// A session control call.
@@ -61,65 +60,17 @@ impl Control {
     }
 }
 
-/// The arguments of `EnableTraceEx2`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Enablement {
-    pub(crate) provider: Guid,
-    pub(crate) source: Guid,
-    pub(crate) control: u32,
-    pub(crate) level: u8,
-    pub(crate) any: u64,
-    pub(crate) all: u64,
-    pub(crate) timeout: u32,
-    pub(crate) property: u32,
-    pub(crate) filters: Vec<(u32, Vec<u8>)>,
-}
-
-impl Wire for Enablement {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.provider.put(out);
-        self.source.put(out);
-        self.control.put(out);
-        self.level.put(out);
-        self.any.put(out);
-        self.all.put(out);
-        self.timeout.put(out);
-        self.property.put(out);
-        self.filters.put(out);
-    }
-
-    fn get(from: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            provider: Wire::get(from)?,
-            source: Wire::get(from)?,
-            control: Wire::get(from)?,
-            level: Wire::get(from)?,
-            any: Wire::get(from)?,
-            all: Wire::get(from)?,
-            timeout: Wire::get(from)?,
-            property: Wire::get(from)?,
-            filters: Wire::get(from)?,
-        })
-    }
-}
-
-impl Wire for Clock {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.kind.as_int().put(out);
-        self.frequency.put(out);
-        self.start.0.cast_unsigned().put(out);
-        self.start_stamp.put(out);
-    }
-
-    fn get(from: &mut &[u8]) -> Option<Self> {
-        let kind = match u32::get(from)? {
-            1 => ClockKind::PerformanceCounter,
-            2 => ClockKind::SystemTime,
-            3 => ClockKind::Cycles,
-            _ => return None,
-        };
-        let frequency = u64::get(from)?;
-        let start = FileTime(u64::get(from)?.cast_signed());
-        Some(Self { kind, frequency, start, start_stamp: u64::get(from)? })
+records! {
+    /// The arguments of `EnableTraceEx2`.
+    Enablement {
+        provider: Guid,
+        source: Guid,
+        control: u32,
+        level: u8,
+        any: u64,
+        all: u64,
+        timeout: u32,
+        property: u32,
+        filters: Vec<(u32, Vec<u8>)>,
     }
 }

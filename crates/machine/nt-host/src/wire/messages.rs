@@ -8,10 +8,9 @@ use nt_machine::{
     Passage, WmiRequest,
 };
 
-use super::Wire;
 use super::control::{Answer, Control};
-use super::declare::messages;
-use super::step::Step;
+use crate::codec::{messages, records};
+use crate::steps::Step;
 
 messages! {
     /// A request to the process that runs the driver.
@@ -197,113 +196,48 @@ impl Request {
     }
 }
 
-/// The result of a batch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Batch {
-    /// The device for the next batch; 0 if it could not be added again.
-    pub(crate) device: u64,
-    /// The number of sequences that have ended.
-    pub(crate) done: u32,
-    /// The number of steps that have begun of the sequence after these.
-    pub(crate) begun: u32,
-    /// The number of requests that were sent.
-    pub(crate) requests: u64,
-    pub(crate) novel: Vec<Novel>,
-}
-
-/// What a sequence did for the first time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Novel {
-    pub(crate) sequence: u32,
-    /// The number of steps of the sequence that had run.
-    pub(crate) steps: u32,
-    /// The blocks of code that had not run before, by their addresses relative to the image.
-    pub(crate) blocks: Vec<u32>,
-    /// The results of requests that this process had not seen.
-    pub(crate) results: Vec<u32>,
-    /// How many requests the driver sent to devices of other drivers.
-    pub(crate) asked: u32,
-    /// Whether the driver held more afterwards than before: allocations, handles, references or timers.
-    pub(crate) holds: bool,
-}
-
-impl Wire for Batch {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.device.put(out);
-        self.done.put(out);
-        self.begun.put(out);
-        self.requests.put(out);
-        self.novel.put(out);
+records! {
+    /// The result of a batch.
+    Batch {
+        /// The device for the next batch; 0 if it could not be added again.
+        device: u64,
+        /// The number of sequences that have ended.
+        done: u32,
+        /// The number of steps that have begun of the sequence after these.
+        begun: u32,
+        /// The number of requests that were sent.
+        requests: u64,
+        novel: Vec<Novel>,
     }
 
-    fn get(from: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            device: Wire::get(from)?,
-            done: Wire::get(from)?,
-            begun: Wire::get(from)?,
-            requests: Wire::get(from)?,
-            novel: Wire::get(from)?,
-        })
-    }
-}
-
-impl Wire for Novel {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.sequence.put(out);
-        self.steps.put(out);
-        self.blocks.put(out);
-        self.results.put(out);
-        self.asked.put(out);
-        self.holds.put(out);
+    /// What a sequence did for the first time.
+    Novel {
+        sequence: u32,
+        /// The number of steps of the sequence that had run.
+        steps: u32,
+        /// The blocks of code that had not run before, by their addresses relative to the image.
+        blocks: Vec<u32>,
+        /// The results of requests that this process had not seen.
+        results: Vec<u32>,
+        /// How many requests the driver sent to devices of other drivers.
+        asked: u32,
+        /// Whether the driver held more afterwards than before: allocations, handles, references or timers.
+        holds: bool,
     }
 
-    fn get(from: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            sequence: Wire::get(from)?,
-            steps: Wire::get(from)?,
-            blocks: Wire::get(from)?,
-            results: Wire::get(from)?,
-            asked: Wire::get(from)?,
-            holds: Wire::get(from)?,
-        })
-    }
-}
-
-/// The parameters of a storm.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StormPlan {
-    /// How many times the driver is loaded and unloaded.
-    pub(crate) rounds: u32,
-    /// The number of threads that send control requests.
-    pub(crate) threads: u32,
-    /// The number of requests of each thread in each round.
-    pub(crate) requests: u32,
-    /// The provider that is enabled, requested to log its state, and disabled.
-    pub(crate) provider: Guid,
-    /// The control request: code, input, size of the output buffer.
-    pub(crate) code: u32,
-    pub(crate) input: Vec<u8>,
-    pub(crate) output: u32,
-}
-
-impl Wire for StormPlan {
-    fn put(&self, out: &mut Vec<u8>) {
-        for value in [self.rounds, self.threads, self.requests, self.code, self.output] {
-            value.put(out);
-        }
-        self.provider.put(out);
-        self.input.put(out);
-    }
-
-    fn get(from: &mut &[u8]) -> Option<Self> {
-        Some(Self {
-            rounds: u32::get(from)?,
-            threads: u32::get(from)?,
-            requests: u32::get(from)?,
-            code: u32::get(from)?,
-            output: u32::get(from)?,
-            provider: Guid::get(from)?,
-            input: Vec::get(from)?,
-        })
+    /// The parameters of a storm.
+    StormPlan {
+        /// How many times the driver is loaded and unloaded.
+        rounds: u32,
+        /// The number of threads that send control requests.
+        threads: u32,
+        /// The number of requests of each thread in each round.
+        requests: u32,
+        /// The provider that is enabled, requested to log its state, and disabled.
+        provider: Guid,
+        /// The control request: code, input, size of the output buffer.
+        code: u32,
+        input: Vec<u8>,
+        output: u32,
     }
 }

@@ -1,33 +1,21 @@
 //! The protocol between the process that runs a driver and the one that started it.
 //!
-//! Both processes run the same program, so the encoding has no version. Messages are still validated, because a driver
-//! can write anywhere in its process.
-//!
 //! There are two connections, each with one request at a time. Requests that run driver code use the first one and take
 //! as long as the driver takes. Session control that runs no driver code uses the second one, so that a session can be
 //! queried and read while the driver is running.
 
-mod codec;
 mod control;
-mod declare;
-pub(crate) mod file_step;
-mod hardware;
 mod messages;
-mod network;
-mod notification;
 mod record;
 pub(crate) mod spill;
-mod step;
 
-pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};
-pub use file_step::FileStep;
 pub(crate) use messages::{Batch, Novel, Reply, Request, StormPlan};
 pub(crate) use record::record;
-pub use step::Step;
-pub(crate) use step::{DataMut, scripted};
 
 use std::io::{self, Read, Write};
+
+use crate::codec::Wire;
 
 /// The maximum length of a message in bytes.
 const LONGEST: u32 = 1 << 30;

@@ -2,11 +2,11 @@ use super::{Arguments, Command, RunOptions};
 use clap::{CommandFactory as _, Parser as _};
 use etw_types::NtStatus;
 use nt_host::Failure;
-use nt_host::Step;
-use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Time};
+use nt_host::text::request::OUTPUT;
+use nt_host::{Form, Step};
+use nt_machine::{IoRequest, RegistryKey, RegistryValue, RequestKind, Time};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::time::Duration;
 
 fn parse(line: &str, last: &[OsString]) -> Result<Command, String> {
     let words = ["nt-host"].into_iter().chain(line.split_whitespace()).map(OsString::from).chain(last.iter().cloned());
@@ -39,8 +39,7 @@ fn a_run_is_described() {
     let options = run(line, &[]);
     assert_eq!(options.run.os.name(), "win7");
     let kind = RequestKind::DEVICE_CONTROL;
-    let request =
-        IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: Step::OUTPUT, ..IoRequest::default() };
+    let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT, ..IoRequest::default() };
     assert_eq!(options.run.steps.0, [Step::Request { request }]);
     let status = Some(NtStatus::InsufficientResources);
     assert_eq!(options.run.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
@@ -88,42 +87,10 @@ fn actions_of_clients_keep_their_order() {
 
 #[test]
 fn every_step_is_an_option() {
-    let kind = RequestKind::DEVICE_CONTROL;
-    let request = IoRequest { kind, code: 0x0022_2000, input: vec![1, 2], output: 7, ..IoRequest::default() };
-    let direct = IoRequest { code: 0x0022_2001, output_data: vec![3; 7], ..request.clone() };
-    let read = IoRequest { kind: RequestKind::READ, output: 5, ..IoRequest::default() };
-    let (status, output, delay) = (NtStatus::Timeout, vec![1, 2], Duration::from_millis(3));
-    let answer = Below { device: None, kind: Some(RequestKind::READ), code: None, status, output, delay };
-    let steps = vec![
-        Step::Open { name: None },
-        Step::Request { request: IoRequest { input: Vec::new(), output: 0, ..request.clone() } },
-        Step::Request { request: IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, ..request.clone() } },
-        Step::Begin { request },
-        Step::Request { request: IoRequest { output_data: vec![4], ..direct.clone() } },
-        Step::Begin { request: IoRequest { output_data: vec![5], output: 1, input: Vec::new(), ..direct.clone() } },
-        Step::Request { request: IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, code: 3, ..direct } },
-        Step::Begin { request: read },
-        Step::Begin { request: IoRequest { kind: RequestKind::WRITE, input: vec![3], ..IoRequest::default() } },
-        Step::Cancel { number: 2 },
-        Step::Together { count: 2, schedule: 0 },
-        Step::Together { count: 3, schedule: 7 },
-        Step::FailNext { call: 3 },
-        Step::Wait { time: 50_000 },
-        Step::Interrupt { number: 1 },
-        Step::Sleep {},
-        Step::Wake {},
-        Step::Rebalance {},
-        Step::Remove {},
-        Step::SurpriseRemove {},
-        Step::AddDevice {},
-        Step::Change { offset: 4, value: 0x1000 },
-        Step::Memory { address: 0x1000_0000, data: vec![1, 2] },
-        Step::Memory { address: 0x1000_0FF0, data: vec![0, 3, 0, 0] },
-        Step::Memory { address: 0x2000_0000, data: vec![0; 5] },
-        Step::AnswerNext { answer: Some(answer.clone()) },
-        Step::AnswerNext { answer: Some(Below { device: Some(r"\Device\Other".into()), kind: None, ..answer }) },
-        Step::AnswerNext { answer: None },
-    ];
+    let options = |form: &Form<Step>| -> Vec<Step> {
+        form.examples.iter().map(|example| form.read(example).expect("a value")).collect()
+    };
+    let steps: Vec<Step> = Step::forms().iter().flat_map(options).collect();
     let input = nt_host::Input { steps: steps.clone(), ..nt_host::Input::default() };
     let words: Vec<OsString> = input.options().into_iter().map(OsString::from).collect();
     assert_eq!(run("run a.sys", &words).run.steps.0, steps);

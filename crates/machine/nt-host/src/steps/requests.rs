@@ -1,0 +1,70 @@
+//! The operations on files that steps and the interface for tests are made of.
+
+use nt_machine::{FileOpen, FileRequest, RequestKind};
+
+/// `FILE_OPEN`, `FILE_CREATE`.
+const OPEN: u32 = 1;
+const CREATE: u32 = 2;
+/// `FILE_DIRECTORY_FILE`, `FILE_SYNCHRONOUS_IO_NONALERT`.
+const DIRECTORY: u32 = 0x1;
+const SYNCHRONOUS: u32 = 0x20;
+/// `FileNamesInformation`, `FileRenameInformation`, `FileDispositionInformation`.
+const NAMES: u32 = 12;
+const RENAME: u32 = 10;
+const DISPOSITION: u32 = 13;
+/// The size of the buffer for the entries of a folder.
+const ENTRIES: u32 = 1 << 20;
+
+/// Opens a file or a folder.
+pub(crate) fn open(path: &str) -> FileOpen {
+    FileOpen { path: path.to_owned(), disposition: OPEN, options: SYNCHRONOUS, access: 0 }
+}
+
+/// Creates a file.
+pub(crate) fn create(path: &str) -> FileOpen {
+    FileOpen { disposition: CREATE, ..open(path) }
+}
+
+/// Creates a folder.
+pub(crate) fn create_folder(path: &str) -> FileOpen {
+    FileOpen { options: SYNCHRONOUS | DIRECTORY, ..create(path) }
+}
+
+/// Reads at an offset.
+pub(crate) fn read(offset: u64, length: u32) -> FileRequest {
+    FileRequest { kind: RequestKind::READ, offset, output: length, ..FileRequest::default() }
+}
+
+/// Writes at an offset.
+pub(crate) fn write(offset: u64, data: &[u8]) -> FileRequest {
+    FileRequest { kind: RequestKind::WRITE, offset, input: data.to_vec(), ..FileRequest::default() }
+}
+
+/// Queries information of a class.
+pub(crate) fn query(class: u32, length: u32) -> FileRequest {
+    FileRequest { kind: RequestKind::QUERY_INFORMATION, class, output: length, ..FileRequest::default() }
+}
+
+/// Sets information of a class.
+pub(crate) fn set(class: u32, input: Vec<u8>) -> FileRequest {
+    FileRequest { kind: RequestKind::SET_INFORMATION, class, input, ..FileRequest::default() }
+}
+
+/// Gives a file another path.
+pub(crate) fn rename(path: &str) -> FileRequest {
+    let path = if path.starts_with('\\') { format!(r"\??\C:{path}") } else { path.to_owned() };
+    let name: Vec<u8> = path.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+    set(RENAME, [&[0; 16], length.to_le_bytes().as_slice(), &name].concat())
+}
+
+/// Marks a file for deletion.
+pub(crate) fn delete() -> FileRequest {
+    set(DISPOSITION, vec![1])
+}
+
+/// Lists the names in a folder.
+pub(crate) fn list(pattern: &str) -> FileRequest {
+    let (kind, input) = (RequestKind::DIRECTORY_CONTROL, pattern.as_bytes().to_vec());
+    FileRequest { kind, class: NAMES, input, output: ENTRIES, ..FileRequest::default() }
+}
