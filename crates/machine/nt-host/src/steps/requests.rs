@@ -1,33 +1,27 @@
 //! The operations on files that steps and the interface for tests are made of.
 
 use nt_machine::{FileOpen, FileRequest, RequestKind};
+use windows_constants::file::{
+    FILE_CREATE, FILE_DIRECTORY_FILE, FILE_OPEN, FILE_SYNCHRONOUS_IO_NONALERT, FileDispositionInformation,
+    FileNamesInformation, FileRenameInformation,
+};
 
-/// `FILE_OPEN`, `FILE_CREATE`.
-const OPEN: u32 = 1;
-const CREATE: u32 = 2;
-/// `FILE_DIRECTORY_FILE`, `FILE_SYNCHRONOUS_IO_NONALERT`.
-const DIRECTORY: u32 = 0x1;
-const SYNCHRONOUS: u32 = 0x20;
-/// `FileNamesInformation`, `FileRenameInformation`, `FileDispositionInformation`.
-const NAMES: u32 = 12;
-const RENAME: u32 = 10;
-const DISPOSITION: u32 = 13;
 /// The size of the buffer for the entries of a folder.
 const ENTRIES: u32 = 1 << 20;
 
 /// Opens a file or a folder.
 pub(crate) fn open(path: &str) -> FileOpen {
-    FileOpen { path: path.to_owned(), disposition: OPEN, options: SYNCHRONOUS, access: 0 }
+    FileOpen { path: path.to_owned(), disposition: FILE_OPEN, options: FILE_SYNCHRONOUS_IO_NONALERT, access: 0 }
 }
 
 /// Creates a file.
 pub(crate) fn create(path: &str) -> FileOpen {
-    FileOpen { disposition: CREATE, ..open(path) }
+    FileOpen { disposition: FILE_CREATE, ..open(path) }
 }
 
 /// Creates a folder.
 pub(crate) fn create_folder(path: &str) -> FileOpen {
-    FileOpen { options: SYNCHRONOUS | DIRECTORY, ..create(path) }
+    FileOpen { options: FILE_SYNCHRONOUS_IO_NONALERT | FILE_DIRECTORY_FILE, ..create(path) }
 }
 
 /// Reads at an offset.
@@ -55,16 +49,16 @@ pub(crate) fn rename(path: &str) -> FileRequest {
     let path = if path.starts_with('\\') { format!(r"\??\C:{path}") } else { path.to_owned() };
     let name: Vec<u8> = path.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
-    set(RENAME, [&[0; 16], length.to_le_bytes().as_slice(), &name].concat())
+    set(FileRenameInformation, [&[0; 16], length.to_le_bytes().as_slice(), &name].concat())
 }
 
 /// Marks a file for deletion.
 pub(crate) fn delete() -> FileRequest {
-    set(DISPOSITION, vec![1])
+    set(FileDispositionInformation, vec![1])
 }
 
 /// Lists the names in a folder.
 pub(crate) fn list(pattern: &str) -> FileRequest {
     let (kind, input) = (RequestKind::DIRECTORY_CONTROL, pattern.as_bytes().to_vec());
-    FileRequest { kind, class: NAMES, input, output: ENTRIES, ..FileRequest::default() }
+    FileRequest { kind, class: FileNamesInformation, input, output: ENTRIES, ..FileRequest::default() }
 }
