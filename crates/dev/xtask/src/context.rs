@@ -7,6 +7,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use crate::background::Background;
+use command_line::OwnDir;
 use driver_build::{Host, Options};
 
 /// The folder for built drivers and for everything that is needed to build them.
@@ -57,6 +58,11 @@ impl Context {
     /// A path inside the repository.
     pub(crate) fn path(&self, inside: &str) -> PathBuf {
         self.root.join(inside)
+    }
+
+    /// The folder for everything that commands build and print.
+    pub(crate) fn target(&self) -> OwnDir {
+        OwnDir::new(self.path("target"))
     }
 
     pub(crate) fn has_flag(&self, name: &str) -> bool {

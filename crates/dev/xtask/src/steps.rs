@@ -8,6 +8,7 @@ use std::io::{IsTerminal, stdout};
 use std::time::{Duration, Instant};
 
 use crate::context::Context;
+use command_line::exit;
 use driver_build::Error;
 use driver_build::output;
 
@@ -54,11 +55,8 @@ pub(crate) fn run_all(context: &Context, steps: &[Step]) -> Result<(), Error> {
 /// Like [`run_all`], for steps whose only result is their output: after standard output is closed, no further step
 /// runs.
 pub(crate) fn check_all(context: &Context, steps: &[Step]) -> Result<(), Error> {
-    run(context, steps, output::is_closed)
+    run(context, steps, command_line::is_unread)
 }
-
-/// The exit code that shells report for a program that SIGPIPE ended: 128 + 13.
-const UNREAD: u8 = 141;
 
 fn run(context: &Context, steps: &[Step], is_in_vain: fn() -> bool) -> Result<(), Error> {
     let mut records = Vec::new();
@@ -70,7 +68,7 @@ fn run(context: &Context, steps: &[Step], is_in_vain: fn() -> bool) -> Result<()
         let took = started.elapsed();
         output::print_line(&format!("{}\n", closing_line(&result, took)));
         if is_in_vain() {
-            return Err(Error::Reported(UNREAD));
+            return Err(Error::Reported(exit::USAGE));
         }
         let stop = step.required && result.is_err();
         records.push(Record { name: step.name, result, took });
@@ -151,7 +149,7 @@ fn bold(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, Error, Outcome, Record, Step, UNREAD, run, run_all, summary};
+    use super::{Context, Error, Outcome, Record, Step, exit, run, run_all, summary};
     use std::time::Duration;
 
     fn step(run: fn(&Context) -> Result<Outcome, Error>) -> Step {
@@ -185,7 +183,7 @@ mod tests {
     fn checks_end_after_the_current_step_if_the_output_is_closed() {
         let context = Context::new(Vec::new());
         let never = step(|_| unreachable!("runs although the output is closed"));
-        assert_eq!(run(&context, &[step(failing), never], || true), Err(Error::Reported(UNREAD)));
+        assert_eq!(run(&context, &[step(failing), never], || true), Err(Error::Reported(exit::USAGE)));
     }
 
     #[test]

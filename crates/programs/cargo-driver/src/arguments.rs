@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::units::duration;
-use command_line::{VERSION, exit};
+use command_line::{OutputPath, VERSION, exit};
 
 pub(crate) use driver::{Driver, TESTS, here, manifest};
 
@@ -180,7 +180,7 @@ pub(crate) struct Test {
     /// (default: target/driver/coverage)
     #[arg(long, value_name = "DIR", require_equals = true)]
     #[expect(clippy::option_option, reason = "the option and its value are both optional")]
-    pub(crate) coverage: Option<Option<PathBuf>>,
+    pub(crate) coverage: Option<Option<OutputPath>>,
     /// Run on Microsoft's framework: a version of `cargo driver framework list`, or the folder with Wdf01000.sys (default:
     /// `NT_HOST_FRAMEWORK`, or `framework` in [package.metadata.driver], or the imitation)
     #[arg(long, value_name = "VERSION")]
@@ -196,7 +196,7 @@ pub(crate) struct Test {
     pub(crate) no_fail_fast: bool,
     /// Also write the results to this file, as XML in the format of `JUnit`
     #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
+    pub(crate) junit: Option<OutputPath>,
     /// Run the tests with cargo-nextest, which has to be installed; it runs no doctests
     #[arg(long)]
     pub(crate) nextest: bool,
@@ -333,7 +333,7 @@ pub(crate) struct Deploy {
     pub(crate) client: Option<PathBuf>,
     /// The folder for the trace, the logs and evidence.json (default: target/deploy/HOST)
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
+    pub(crate) out: Option<OutputPath>,
     /// The longest time for one step on the machine, also for its restart
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) timeout: Duration,

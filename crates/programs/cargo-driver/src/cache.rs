@@ -9,6 +9,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use command_line::OwnDir;
 use command_line::units::size;
 use driver_build::setup::note;
 use driver_build::{BUILD_LOCK, Error};
@@ -30,15 +31,15 @@ pub(crate) fn limit(cache: &Path) -> Result<(), Error> {
     let text = env::var(name).ok().filter(|text| !text.is_empty());
     let text = text.as_deref().unwrap_or(default);
     let limit = size(text).map_err(|reason| Error::Usage(format!("{name}: {reason}")))?;
-    let stamp = cache.join(CHECKED);
-    let age = fs::metadata(&stamp).and_then(|file| file.modified()).ok();
+    let own = OwnDir::new(cache);
+    let age = fs::metadata(own.file(CHECKED)).and_then(|file| file.modified()).ok();
     if age.is_some_and(|time| SystemTime::now().duration_since(time).is_ok_and(|age| age < DAY)) {
         return Ok(());
     }
     let dirs = COMPILED.map(|name| cache.join(name));
     let excess = dirs.iter().map(|dir| used(dir)).sum::<u64>().saturating_sub(limit);
     // If it cannot be written, the next command measures again.
-    let _ = fs::write(&stamp, "");
+    let _ = own.file(CHECKED).write("");
     if excess == 0 {
         return Ok(());
     }
@@ -100,8 +101,11 @@ impl Entry {
     fn remove(&self) -> Result<(), Error> {
         for path in &self.paths {
             let is_dir = fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
-            let result = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-            result.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+            if is_dir {
+                OwnDir::new(path).remove()?;
+            } else {
+                fs::remove_file(path).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+            }
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 //!
 //! Only folders that this program makes are removed. Nothing is removed while cargo works in the cache.
 
-use std::fs;
 use std::path::Path;
 
+use command_line::OwnDir;
 use driver_build::setup::note;
 use driver_build::{Error, Host, target_dir};
 
@@ -39,7 +39,7 @@ fn remove<'a>(dir: &Path, names: impl IntoIterator<Item = &'a str>) -> Result<u6
             return Err(Error::Failed(format!("cargo works in {}: try again when it has ended", path.display())));
         };
         removed += used(&path);
-        fs::remove_dir_all(&path).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+        OwnDir::new(path).remove()?;
     }
     Ok(removed)
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{Activity, end, exit, has_colours, is_quiet, is_verbose};
+use command_line::{Activity, OwnDir, end, exit, has_colours, is_quiet, is_verbose};
 use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
 use driver_build::{Error, Host, PackageOptions, Plan, adopt, build, check, ensure_tools, package};
@@ -191,8 +191,9 @@ fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
     let plan = plan_of_run(host, run)?;
     let image = image(host, &plan)?;
     let dir = image.parent().and_then(Path::parent).unwrap_or(&image).join("trace");
-    fs::create_dir_all(&dir).map_err(|error| Error::Usage(format!("{}: {error}", dir.display())))?;
-    let etl = dir.join(image.file_name().unwrap_or_default()).with_extension("etl");
+    let dir = OwnDir::new(dir);
+    fs::create_dir_all(dir.path()).map_err(|error| Error::Usage(format!("{}: {error}", dir.path().display())))?;
+    let etl = dir.path().join(image.file_name().unwrap_or_default()).with_extension("etl");
     let own = [OsString::from("--etl"), etl.clone().into()];
     let tool = host.program("nt-host").args(["run"]).args([&image]).args(own).args(run.json.then_some("--json"));
     let result = tool.args(options(run, &plan, "run")).run_ours();
@@ -201,7 +202,7 @@ fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
         return result;
     }
     // A run with findings fails, but its trace is still of use.
-    let page = trace::page(&etl)?;
+    let page = trace::page(&dir, &etl)?;
     note(&format!("{}\n{}", etl.display(), page.display()));
     result
 }

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use command_line::{OutputDir, OwnDir};
 use driver_build::Error;
 
 /// The variable with the folder into which each test program writes what it reached; see `nt_host::Builder::coverage`.
@@ -11,28 +12,22 @@ pub(crate) const VARIABLE: &str = "NT_HOST_COVERAGE";
 
 /// A recording of what the tests reach.
 pub(crate) struct Recording {
-    dir: PathBuf,
-    parts: PathBuf,
+    dir: OutputDir,
+    parts: OwnDir,
 }
 
 impl Recording {
-    /// Begins a recording whose result goes to `folder`. `parts` is for the files of the test programs; those of an earlier
+    /// Begins a recording whose result goes to `dir`. `parts` is for the files of the test programs; those of an earlier
     /// recording are removed.
-    pub(crate) fn begin(dir: PathBuf, parts: PathBuf) -> Result<Self, Error> {
-        let failed = |path: &Path, error: &io::Error| Error::Usage(format!("{}: {error}", path.display()));
-        match fs::remove_dir_all(&parts) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&parts, &error)),
-            _ => {}
-        }
-        for path in [&parts, &dir] {
-            fs::create_dir_all(path).map_err(|error| failed(path, &error))?;
-        }
+    pub(crate) fn begin(dir: OutputDir, parts: OwnDir) -> Result<Self, Error> {
+        parts.empty()?;
+        dir.create()?;
         Ok(Self { dir, parts })
     }
 
     /// The folder for the files of the test programs.
     pub(crate) fn parts(&self) -> &Path {
-        &self.parts
+        self.parts.path()
     }
 
     /// Merges the files of the test programs, writes the result and prints its table.
@@ -40,7 +35,7 @@ impl Recording {
     pub(crate) fn end(self) -> Result<(), Error> {
         let failed = |error: io::Error| Error::Usage(error.to_string());
         let mut all = nt_host::LineCoverage::default();
-        for entry in fs::read_dir(&self.parts).map_err(failed)? {
+        for entry in fs::read_dir(self.parts.path()).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
             all.merge(&nt_host::LineCoverage::read(path).map_err(failed)?);
         }
@@ -49,17 +44,18 @@ impl Recording {
                 "no test ran a driver with line information: tests load it with nt-host, and its PDB is beside it";
             return Err(Error::Failed(text.into()));
         }
-        let (info, page) = (self.dir.join("coverage.info"), self.dir.join("index.html"));
-        all.write(&info).and_then(|()| all.write(&page)).map_err(failed)?;
+        let info = self.dir.file("coverage.info")?;
+        let page = self.dir.file("index.html")?;
+        all.write(info.as_ref()).and_then(|()| all.write(page.as_ref())).map_err(failed)?;
         command_line::print(&all.to_string());
-        driver_build::setup::note(&format!("{}\n{}", info.display(), page.display()));
+        driver_build::setup::note(&format!("{}\n{}", info.as_ref().display(), page.as_ref().display()));
         Ok(())
     }
 
     /// Drivers run only on Linux for x86-64.
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
     pub(crate) fn end(self) -> Result<(), Error> {
-        Err(Error::Failed(format!("{}: drivers do not run on this host", self.dir.display())))
+        Err(Error::Failed(format!("{}: drivers do not run on this host", self.dir.path().display())))
     }
 }
 
@@ -68,12 +64,15 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
+    use command_line::{Inputs, Outputs, OwnDir};
+
     use super::Recording;
 
     #[test]
     fn the_files_of_all_test_programs_are_merged_and_those_of_an_earlier_run_are_not() {
         let place = std::env::temp_dir().join(format!("cargo-driver-coverage-{}", std::process::id()));
-        let begin = || Recording::begin(place.join("out"), place.join("parts")).expect("folders");
+        let out = Outputs::new(Inputs::new()).dir(&place.join("out").into());
+        let begin = || Recording::begin(out.clone(), OwnDir::new(place.join("parts"))).expect("folders");
         let recording = begin();
         fs::write(recording.parts().join("old.info"), "SF:/old.rs\nDA:1,1\nend_of_record\n").expect("a file");
         let recording = begin();

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use command_line::{Inputs, Outputs};
 use driver_build::Error;
 use driver_build::setup::{TARGET, note};
 use serde_json::{Map, Value, json};
@@ -69,7 +70,9 @@ fn configuration() -> Value {
 
 /// Writes the settings of one editor to a driver's folder.
 pub(crate) fn write(dir: &Path, editor: EditorName) -> Result<Written, Error> {
-    let path = dir.join(file(editor));
+    let output = Outputs::new(Inputs::new().file(dir.join("Cargo.toml"))).dir(&dir.to_owned().into());
+    let output = output.file(file(editor))?;
+    let path = output.as_ref().to_owned();
     let old = fs::read_to_string(&path).ok();
     let text = match editor {
         EditorName::Vscode => with(old.as_deref(), flat("rust-analyzer", &configuration())),
@@ -81,29 +84,38 @@ pub(crate) fn write(dir: &Path, editor: EditorName) -> Result<Written, Error> {
         EditorName::Neovim => new(old.as_deref(), lua(&configuration())),
     };
     match text {
-        Ok(text) => {
-            let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
-            written.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+        Settings::Whole(text) => {
+            let created = path.parent().map_or(Ok(()), fs::create_dir_all);
+            created.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+            output.write(text)?;
             Ok(Written::File(path))
         }
-        Err(settings) => Ok(Written::Nothing { path, settings }),
+        Settings::Separate(settings) => Ok(Written::Nothing { path, settings }),
     }
 }
 
+/// The text of an editor's settings.
+enum Settings {
+    /// The whole file.
+    Whole(String),
+    /// What the user has to add to the file.
+    Separate(String),
+}
+
 /// The text of a new file, or of one that has exactly this text already.
-fn new(old: Option<&str>, text: String) -> Result<String, String> {
-    if old.is_none_or(|old| old == text) { Ok(text) } else { Err(text) }
+fn new(old: Option<&str>, text: String) -> Settings {
+    if old.is_none_or(|old| old == text) { Settings::Whole(text) } else { Settings::Separate(text) }
 }
 
 /// The settings as JSON, added to those of a file. A file with comments is not JSON and cannot be extended.
-fn with(old: Option<&str>, settings: Map<String, Value>) -> Result<String, String> {
+fn with(old: Option<&str>, settings: Map<String, Value>) -> Settings {
     let pretty = |settings| format!("{:#}\n", Value::Object(settings));
     match serde_json::from_str(old.filter(|old| !old.trim().is_empty()).unwrap_or("{}")) {
         Ok(Value::Object(mut all)) => {
             merge(&mut all, settings);
-            Ok(pretty(all))
+            Settings::Whole(pretty(all))
         }
-        _ => Err(pretty(settings)),
+        _ => Settings::Separate(pretty(settings)),
     }
 }
 

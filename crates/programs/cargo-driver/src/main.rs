@@ -3,6 +3,7 @@
 //! Other crates do the work: `driver-build` runs cargo with the kit, `nt-host` runs the driver, `driver-package` inspects and
 //! packages it. This program has the command line and chooses the defaults.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod arguments;
 mod cache;

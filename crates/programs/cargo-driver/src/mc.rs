@@ -4,12 +4,12 @@
 //! their resource script, and a header with the provider's id and the descriptors of events. The header has no macros that write events.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{Inputs, error, exit};
+use command_line::{Inputs, OutputError, Outputs, error, exit};
 use etw_manifest::codegen::compile_bytes;
 use etw_manifest::manifest::Manifest;
 
@@ -28,6 +28,39 @@ pub(crate) fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Why nothing was compiled.
+#[derive(Debug)]
+enum McError {
+    NoManifest,
+    /// This option has no value.
+    NoValue(String),
+    /// The file is no manifest but a message text file.
+    MessageText(PathBuf),
+    /// The manifest cannot be read, or is wrong.
+    Manifest(PathBuf, String),
+    Output(OutputError),
+}
+
+impl fmt::Display for McError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoManifest => f.write_str("no manifest is named"),
+            Self::NoValue(option) => write!(f, "the option -{option} has no value"),
+            Self::MessageText(path) => {
+                write!(f, "{}: only manifests (.man) can be compiled, no message text files", path.display())
+            }
+            Self::Manifest(path, reason) => write!(f, "{}: {reason}", path.display()),
+            Self::Output(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<OutputError> for McError {
+    fn from(error: OutputError) -> Self {
+        Self::Output(error)
+    }
+}
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
@@ -39,8 +72,11 @@ struct Line {
 }
 
 impl Line {
-    fn parse(words: &[String]) -> Result<Self, String> {
-        let (mut manifest, mut name, mut header_dir, mut resource_dir) = (None, None, PathBuf::new(), PathBuf::new());
+    fn parse(words: &[String]) -> Result<Self, McError> {
+        let mut manifest = None;
+        let mut name = None;
+        let mut header_dir = PathBuf::new();
+        let mut resource_dir = PathBuf::new();
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let Some(option) = word.strip_prefix('-') else {
@@ -48,7 +84,7 @@ impl Line {
                 continue;
             };
             let value = if WITH_VALUE.contains(&option) {
-                words.next().ok_or_else(|| format!("the option -{option} has no value"))?.as_str()
+                words.next().ok_or_else(|| McError::NoValue(option.to_owned()))?.as_str()
             } else {
                 ""
             };
@@ -60,35 +96,47 @@ impl Line {
                 _ => {}
             }
         }
-        let manifest: PathBuf = manifest.ok_or("no manifest is named")?;
+        let manifest: PathBuf = manifest.ok_or(McError::NoManifest)?;
         if manifest.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("mc")) {
-            return Err(format!(
-                "{}: only manifests (.man) can be compiled, no message text files",
-                manifest.display()
-            ));
+            return Err(McError::MessageText(manifest));
         }
         let stem = || manifest.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self { name: name.unwrap_or_else(stem), manifest, header_dir, resource_dir })
     }
 
-    fn compile(&self) -> Result<(), String> {
-        let shown = |reason: &dyn std::fmt::Display| format!("{}: {reason}", self.manifest.display());
-        let text = fs::read(&self.manifest).map_err(|error| shown(&error))?;
-        let compiled = compile_bytes(&text).map_err(|error| shown(&error))?;
-        let manifest = Manifest::parse(&text).map_err(|error| shown(&error))?;
+    /// The name of a file with this extension.
+    fn file(&self, extension: &str) -> String {
+        Path::new(&self.name).with_extension(extension).to_string_lossy().into_owned()
+    }
+
+    /// Writes a file that was made from the manifest, and never replaces the manifest.
+    fn write(&self, dir: &Path, name: &str, bytes: &[u8]) -> Result<(), McError> {
+        let dir = Outputs::new(Inputs::new().file(&self.manifest)).dir(&dir.to_owned().into());
+        // A folder without a name is the current one.
+        if !dir.path().as_os_str().is_empty() {
+            dir.create()?;
+        }
+        Ok(dir.file(name)?.write(bytes)?)
+    }
+
+    fn compile(&self) -> Result<(), McError> {
+        let wrong = |reason: &dyn fmt::Display| McError::Manifest(self.manifest.clone(), reason.to_string());
+        let text = fs::read(&self.manifest).map_err(|error| wrong(&error))?;
+        let compiled = compile_bytes(&text).map_err(|error| wrong(&error))?;
+        let manifest = Manifest::parse(&text).map_err(|error| wrong(&error))?;
         let mut script = String::new();
         for (number, resource) in resources(&compiled.resources).enumerate() {
             let (kind, file) = match resource.kind {
                 Kind::Templates => ("WEVT_TEMPLATE", format!("{}TEMP.BIN", self.name)),
                 Kind::Messages => ("11", format!("MSG{number:05}.bin")),
             };
-            write(&self.manifest, &self.resource_dir.join(&file), resource.data)?;
+            self.write(&self.resource_dir, &file, resource.data)?;
             let (primary, sub) = (resource.language & 0x3FF, resource.language >> 10);
             // Writing to a string cannot fail.
             let _ = write!(script, "LANGUAGE 0x{primary:x},0x{sub:x}\r\n1 {kind} \"{file}\"\r\n");
         }
-        write(&self.manifest, &self.resource_dir.join(&self.name).with_extension("rc"), script.as_bytes())?;
-        write(&self.manifest, &self.header_dir.join(&self.name).with_extension("h"), header(&manifest).as_bytes())
+        self.write(&self.resource_dir, &self.file("rc"), script.as_bytes())?;
+        self.write(&self.header_dir, &self.file("h"), header(&manifest).as_bytes())
     }
 }
 
@@ -151,13 +199,6 @@ fn resources(file: &[u8]) -> impl Iterator<Item = Resource<'_>> {
     entries.filter(|resource| !resource.data.is_empty())
 }
 
-/// Writes a file that was made from the manifest, and never replaces the manifest.
-fn write(manifest: &Path, path: &Path, bytes: &[u8]) -> Result<(), String> {
-    Inputs::new().file(manifest).check("output", path)?;
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, bytes));
-    written.map_err(|error| format!("{}: {error}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -165,17 +206,16 @@ mod tests {
     use super::Line;
 
     fn parse(line: &str) -> Result<Line, String> {
-        Line::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        Line::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn options_of_the_original_are_accepted() {
         let line = parse("-um -v -h out/inc -r out/res -z events -W winmeta.xml dir/My.man").unwrap();
-        assert_eq!((line.name.as_str(), line.manifest.as_path()), ("events", Path::new("dir/My.man")));
-        assert_eq!(
-            (line.header_dir.as_path(), line.resource_dir.as_path()),
-            (Path::new("out/inc"), Path::new("out/res"))
-        );
+        assert_eq!(line.name, "events");
+        assert_eq!(line.manifest, Path::new("dir/My.man"));
+        assert_eq!(line.header_dir, Path::new("out/inc"));
+        assert_eq!(line.resource_dir, Path::new("out/res"));
         assert_eq!(parse("-km dir/My.man").unwrap().name, "My");
         assert!(parse("-um").unwrap_err().contains("no manifest"));
         assert!(parse("a.mc").unwrap_err().contains("only manifests"));

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use command_line::{annotate, is_annotating, print};
+use command_line::{Inputs, Output, Outputs, OwnDir, annotate, is_annotating, print};
 use driver_build::{Error, Host, Tool, build};
 
 use crate::arguments::{TESTS, Test};
@@ -22,18 +22,21 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
             "cargo-nextest is not installed: cargo install --locked cargo-nextest, or leave out --nextest",
         )));
     }
-    let plan = plan(host, &line.driver)?;
-    let images = build(host, &plan)?;
-    let workspace = &plan.workspace;
+    // Before the build, which takes a while.
     let manifest = line.driver.manifest()?;
+    let mut outputs = Outputs::new(inputs(&manifest));
+    let junit = line.junit.as_ref().map(|path| outputs.file("--junit", path)).transpose()?;
+    let plan = plan(host, &line.driver)?;
+    let workspace = &plan.workspace;
+    let images = build(host, &plan)?;
     let mut own = manifest.parent().into_iter().chain([workspace.root.as_path()]).map(|dir| dir.join(TESTS));
     let own = own.find(|dir| dir.join("Cargo.toml").is_file()).unwrap_or_else(|| workspace.root.join(TESTS));
     let verb: &[&str] = if line.nextest { &["nextest", "run"] } else { &["test"] };
     let mut cargo = host.cargo().current_dir(&workspace.root).args(verb);
+    let driver = OwnDir::new(workspace.target.join("driver"));
     let recording = line.coverage.as_ref().map(|dir| {
-        let here = env::current_dir().unwrap_or_default();
-        let dir = dir.as_ref().map_or_else(|| workspace.target.join("driver/coverage"), |dir| here.join(dir));
-        Recording::begin(dir, workspace.target.join("driver/coverage-parts"))
+        let dir = dir.clone().unwrap_or_else(|| driver.dir("coverage").path().to_owned().into());
+        Recording::begin(outputs.dir(&dir), driver.dir("coverage-parts"))
     });
     let recording = recording.transpose()?;
     if let Some(recording) = &recording {
@@ -68,10 +71,23 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
     }
     // The paths in messages of tests are relative to the folder of their workspace.
     let dir = if has_own { &own } else { &workspace.root };
-    let result = run(with_options(cargo, line), line, dir);
+    let result = run(with_options(cargo, line), junit.as_ref(), dir);
     // Tests that fail have reached lines, too.
     let recorded = recording.map_or(Ok(()), Recording::end);
     result.and(recorded)
+}
+
+/// What a build and its tests read in the driver's folder and in those above it that have a manifest, such as that of the workspace:
+/// the files there, and sources. A target directory is not searched.
+fn inputs(manifest: &Path) -> Inputs {
+    const SOURCES: &[&str] = &["rs", "toml", "lock", "c", "cpp", "h", "rc", "man", "mc"];
+    let dirs = manifest.ancestors().skip(1).filter(|dir| dir.join("Cargo.toml").is_file());
+    dirs.fold(Inputs::new(), |inputs, dir| {
+        let tests = dir.join(TESTS);
+        let inputs = inputs.files_in(dir).files_in(&tests);
+        let sources = [dir.join("src"), dir.join("tests"), tests.join("src"), tests.join("tests")];
+        sources.into_iter().fold(inputs, |all, dir| all.file_or_folder(dir, SOURCES))
+    })
 }
 
 fn with_options(mut cargo: Tool, line: &Test) -> Tool {
@@ -90,8 +106,8 @@ fn with_options(mut cargo: Tool, line: &Test) -> Tool {
 }
 
 /// Runs the tests. Their results are read only if they have to be written to a file or shown as annotations.
-fn run(cargo: Tool, line: &Test, dir: &Path) -> Result<(), Error> {
-    if line.junit.is_none() && !is_annotating() {
+fn run(cargo: Tool, junit: Option<&Output>, dir: &Path) -> Result<(), Error> {
+    if junit.is_none() && !is_annotating() {
         return cargo.run_ours();
     }
     let mut results = Results::default();
@@ -110,9 +126,11 @@ fn run(cargo: Tool, line: &Test, dir: &Path) -> Result<(), Error> {
         let place = failure.place.map(|(file, line)| (dir.join(file), line));
         annotate(place.as_ref().map(|(file, line)| (file.as_path(), *line)), &failure.message);
     }
-    if let Some(path) = &line.junit {
-        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, results.to_xml()));
-        written.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+    if let Some(output) = junit {
+        let path = output.as_ref();
+        let created = path.parent().map_or(Ok(()), fs::create_dir_all);
+        created.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+        output.write(results.to_xml())?;
     }
     result
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use command_line::units::duration;
-use command_line::{Inputs, VERSION, end, error, exit, info, print};
+use command_line::{Inputs, OutputError, OutputPath, Outputs, VERSION, end, end_listing, error, exit, info, print};
 use driver_exercise::{Evidence, Exercise, Local, Options, Plan, Progress, Status, StepResult, classes, page, trace};
 
 /// Exercises a driver package on this Windows machine, and keeps what happened as evidence.
@@ -49,7 +49,7 @@ struct Run {
     expected: Option<PathBuf>,
     /// The folder for the results
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: OutputPath,
     /// What to call this machine in the evidence
     #[arg(long, default_value = "this machine")]
     place: String,
@@ -77,7 +77,7 @@ struct Expect {
     manifest_path: PathBuf,
     /// The trace to write
     #[arg(long, value_name = "FILE")]
-    etl: PathBuf,
+    etl: OutputPath,
 }
 
 #[derive(Args)]
@@ -87,10 +87,10 @@ struct Page {
     files: Vec<PathBuf>,
     /// The page to write
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    out: OutputPath,
     /// The page with the table whose row is replaced
     #[arg(long, value_name = "FILE")]
-    readme: Option<PathBuf>,
+    readme: Option<OutputPath>,
 }
 
 /// A message, and the exit code.
@@ -105,6 +105,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Command::Page(page) => write_page(page),
     };
     match result {
+        // The reader of a listing may take as much as it wants.
+        Ok(code) if matches!(arguments.command, Command::Classes) => end_listing(code),
         Ok(code) => end(code),
         Err((code, text)) => {
             error(&text);
@@ -117,20 +119,27 @@ fn usage(text: String) -> Failure {
     (exit::USAGE, text)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn refused(error: OutputError) -> Failure {
+    usage(error.to_string())
+}
+
 fn at(path: &Path, error: &dyn Display) -> Failure {
     usage(format!("{}: {error}", path.display()))
 }
 
 fn exercise(line: &Run) -> Result<u8, Failure> {
     let (driver, plan) = Plan::from_manifest(&line.manifest_path).map_err(usage)?;
-    fs::create_dir_all(&line.out).map_err(|error| at(&line.out, &error))?;
-    let mut target = Local::new(&line.package, plan.requests().as_ref(), line.client.as_deref()).map_err(usage)?;
+    let inputs = Inputs::new().file(&line.manifest_path).files(&line.client).files(&line.expected);
+    let package = Outputs::new(inputs.clone()).dir(&line.package.clone().into());
+    let out = Outputs::new(inputs.files_in(&line.package)).dir(&line.out);
+    out.create().map_err(refused)?;
+    let mut target = Local::new(&package, plan.requests().as_ref(), line.client.as_deref()).map_err(usage)?;
     let options = Options {
         verifier: line.verifier,
         record: line.record,
         whole_logs: line.whole_logs,
-        out: line.out.clone(),
-        ..Options::default()
+        ..Options::new(out.clone())
     };
     let mut report = |progress: Progress<'_>| {
         if let Progress::Ended(result) = progress {
@@ -152,9 +161,9 @@ fn exercise(line: &Run) -> Result<u8, Failure> {
             Err(error) => problems.push(format!("the classes of session control: {error}")),
         }
     }
-    let file = line.out.join("evidence.json");
-    evidence.write(&file).map_err(usage)?;
-    Ok(conclude(&evidence, &problems, &file))
+    let file = out.file("evidence.json").map_err(refused)?;
+    evidence.write(&file).map_err(refused)?;
+    Ok(conclude(&evidence, &problems, file.as_ref()))
 }
 
 /// Prints what is wrong, and returns the exit code.
@@ -194,9 +203,9 @@ fn shown(result: &StepResult) -> String {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn expected(line: &Expect) -> Result<u8, Failure> {
     let inputs = Inputs::new().file(&line.image).file(&line.manifest_path);
-    inputs.check("--etl", &line.etl).map_err(usage)?;
+    let etl = Outputs::new(inputs).file("--etl", &line.etl).map_err(refused)?;
     let (_, plan) = Plan::from_manifest(&line.manifest_path).map_err(usage)?;
-    let replies = driver_exercise::expect::run(&line.image, &plan, &line.etl).map_err(|text| (exit::FAILED, text))?;
+    let replies = driver_exercise::expect::run(&line.image, &plan, &etl).map_err(|text| (exit::FAILED, text))?;
     for reply in replies {
         info(&format!("{}  {}", reply.request, reply.status));
     }
@@ -217,23 +226,21 @@ fn print_classes() -> Result<u8, Failure> {
 }
 
 fn write_page(line: &Page) -> Result<u8, Failure> {
-    let inputs = Inputs::new().files(&line.files);
-    inputs.check("--out", &line.out).map_err(usage)?;
-    if let Some(readme) = &line.readme {
-        inputs.file(&line.out).check("--readme", readme).map_err(usage)?;
-    }
+    let mut outputs = Outputs::new(Inputs::new().files(&line.files));
+    let out = outputs.file("--out", &line.out).map_err(refused)?;
+    let readme = line.readme.as_ref().map(|readme| outputs.file("--readme", readme)).transpose().map_err(refused)?;
     let all: Vec<Evidence> =
         line.files.iter().map(|path| Evidence::read(path)).collect::<Result<_, _>>().map_err(usage)?;
-    fs::write(&line.out, page::page(&all)).map_err(|error| at(&line.out, &error))?;
-    if let Some(readme) = &line.readme {
-        let text = fs::read_to_string(readme).map_err(|error| at(readme, &error))?;
+    out.write(page::page(&all)).map_err(refused)?;
+    if let Some(readme) = readme {
+        let text = fs::read_to_string(&readme).map_err(|error| at(readme.as_ref(), &error))?;
         let row = page::row(&all);
         let lines: Vec<&str> =
             text.lines().map(|line| if line.starts_with(page::ROW) { row.as_str() } else { line }).collect();
         if !lines.contains(&row.as_str()) {
-            return Err(at(readme, &format!("no line begins with `{}`", page::ROW)));
+            return Err(at(readme.as_ref(), &format!("no line begins with `{}`", page::ROW)));
         }
-        fs::write(readme, lines.join("\n") + "\n").map_err(|error| at(readme, &error))?;
+        readme.write(lines.join("\n") + "\n").map_err(refused)?;
     }
     Ok(exit::SUCCESS)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use command_line::VERSION;
+use command_line::{Output, OutputError, VERSION};
 use driver_client::Reply;
 use serde::{Deserialize, Serialize};
 
@@ -109,11 +109,12 @@ impl Evidence {
     ///
     /// # Errors
     ///
-    /// If the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), String> {
-        let bad = |error: &dyn ToString| format!("{}: {}", path.display(), error.to_string());
-        let text = serde_json::to_string_pretty(self).map_err(|error| bad(&error))?;
-        fs::write(path, text + "\n").map_err(|error| bad(&error))
+    /// If the file cannot be written: the error names it.
+    pub fn write(&self, output: &Output) -> Result<(), OutputError> {
+        // The members are text, numbers and lists.
+        let text = serde_json::to_string_pretty(self);
+        let text = text.map_err(|error| OutputError::Write(output.as_ref().to_owned(), error.into()))?;
+        output.write(text + "\n")
     }
 
     /// Whether every step passed, the traces are the same, and nothing is left.

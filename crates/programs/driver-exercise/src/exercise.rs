@@ -1,9 +1,8 @@
 //! The order of the steps, and what the failure of one means.
 
-use std::fs;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use command_line::{OutputDir, OutputError};
 use driver_client::Reply;
 
 use crate::evidence::{Outcome, Status, Step, StepResult};
@@ -11,7 +10,7 @@ use crate::plan::Plan;
 use crate::target::{Lost, Ran, Target};
 
 /// How to exercise a driver.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Leaves the driver installed at the end.
     pub keep: bool,
@@ -25,7 +24,16 @@ pub struct Options {
     /// Collects whole logs, which name other devices and programs of the machine.
     pub whole_logs: bool,
     /// The folder for the trace, the logs and the output of each step.
-    pub out: PathBuf,
+    pub out: OutputDir,
+}
+
+impl Options {
+    /// Returns the options of an exercise without a restart, without Driver Verifier and without a time to record, which leaves
+    /// nothing installed.
+    #[must_use]
+    pub const fn new(out: OutputDir) -> Self {
+        Self { keep: false, verifier: false, restart: None, record: Duration::ZERO, whole_logs: false, out }
+    }
 }
 
 /// What an exercise reports while it runs.
@@ -226,19 +234,19 @@ impl<'a> Exercise<'a> {
     /// Copies the trace and the logs. Logs that are missing are not a failure of their own: `collect` has failed then.
     fn fetch(&mut self) {
         self.begin(Step::Fetch);
-        let to = self.options.out.join(TRACE);
-        let fetched = self.target.fetch(TRACE, &to);
-        let logs = format!("{LOGS}.zip");
-        let logs = if self.outcome.has_passed(Step::Collect) {
-            self.target.fetch(&logs, &self.options.out.join(&logs))
-        } else {
-            Ok(())
-        };
+        let fetched = self.fetch_file(TRACE);
+        let logs =
+            if self.outcome.has_passed(Step::Collect) { self.fetch_file(&format!("{LOGS}.zip")) } else { Ok(()) };
         match fetched.as_ref().and(logs.as_ref()) {
             Ok(()) => self.push(Step::Fetch, Status::Passed, None, String::new()),
             Err(lost) => self.fail(Step::Fetch, lost.to_string()),
         }
-        self.outcome.trace = fetched.is_ok().then_some(to);
+        self.outcome.trace = fetched.is_ok().then(|| self.options.out.path().join(TRACE));
+    }
+
+    fn fetch_file(&mut self, name: &str) -> Result<(), Lost> {
+        let to = self.options.out.file(name)?;
+        self.target.fetch(name, &to)
     }
 
     /// What may be left on the machine.
@@ -284,7 +292,8 @@ impl<'a> Exercise<'a> {
             Err(lost) => format!("{lost}\n"),
         };
         // Without the file the evidence still has the status and the reason.
-        let _ = fs::write(self.options.out.join(format!("{}.log", step.as_str())), text);
+        let _: Result<(), OutputError> =
+            self.options.out.file(&format!("{}.log", step.as_str())).and_then(|log| log.write(text));
         ran
     }
 

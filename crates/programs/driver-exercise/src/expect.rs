@@ -14,7 +14,7 @@ use crate::plan::Plan;
 /// # Errors
 ///
 /// If the driver cannot be loaded, a request cannot be sent, or the trace cannot be written.
-pub fn run(image: &Path, plan: &Plan, etl: &Path) -> Result<Vec<Reply>, String> {
+pub fn run(image: &Path, plan: &Plan, etl: impl AsRef<Path>) -> Result<Vec<Reply>, String> {
     let text = |error: nt_host::Error| error.to_string();
     let host = NtHost::builder().driver(image).prepare().map_err(text)?;
     let session = host.session("expected").map_err(text)?;

@@ -6,6 +6,7 @@
 //!
 //! Nothing here knows PowerShell or SSH, and nothing decides by the words that a script prints.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod classes;
 mod evidence;

@@ -1,12 +1,12 @@
 //! This machine: the scripts run here, with Windows PowerShell.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use command_line::{Output, OutputDir, OutputError};
 use driver_client::Requests;
 
 use crate::exercise::{LOGS, TRACE};
@@ -27,26 +27,31 @@ pub struct Local {
 }
 
 impl Local {
-    /// Prepares the folder of a package: adds the client and the requests, which `send.ps1` needs.
+    /// Prepares the folder of a package: adds the client and the requests, which `send.ps1` needs. None of them replaces an input of
+    /// the command.
     ///
     /// # Errors
     ///
     /// If the folder is not a package, or cannot be written.
-    pub fn new(package: &Path, requests: Option<&Requests>, client: Option<&Path>) -> Result<Self, String> {
+    pub fn new(dir: &OutputDir, requests: Option<&Requests>, client: Option<&Path>) -> Result<Self, String> {
         // Not `canonicalize`: a verbatim path of Windows is not for PowerShell and the programs that scripts run.
-        let package = absolute(package).map_err(|error| format!("{}: {error}", package.display()))?;
+        let package = absolute(dir.path()).map_err(|error| format!("{}: {error}", dir.path().display()))?;
         if !package.join("package.psd1").is_file() {
             return Err(format!("{} is not a driver package: it has no package.psd1", package.display()));
         }
+        let refused = |error: OutputError| error.to_string();
+        let trace = dir.file(TRACE).map_err(refused)?;
+        let logs = dir.dir(LOGS).into_own().map_err(refused)?;
+        let client_file = dir.file(CLIENT).map_err(refused)?;
+        let requests_file = dir.file(REQUESTS).map_err(refused)?;
         // The results of an earlier exercise. record.ps1 replaces no file.
-        let _ = fs::remove_file(package.join(TRACE));
-        let _ = fs::remove_dir_all(package.join(LOGS));
-        let failed = |name: &str, error: io::Error| format!("{}: {error}", package.join(name).display());
+        let _ = fs::remove_file(trace);
+        let _ = logs.remove();
         if let Some(requests) = requests {
             let client = client.ok_or("the requests need a driver-client: name its file with --client")?;
-            fs::copy(client, package.join(CLIENT)).map_err(|error| format!("{}: {error}", client.display()))?;
+            client_file.copy(client).map_err(refused)?;
             let text = serde_json::to_string(requests).map_err(|error| error.to_string())?;
-            fs::write(package.join(REQUESTS), text).map_err(|error| failed(REQUESTS, error))?;
+            requests_file.write(text).map_err(refused)?;
         }
         Ok(Self { package })
     }
@@ -72,9 +77,8 @@ impl Target for Local {
         self.package.join(name).display().to_string()
     }
 
-    fn fetch(&mut self, name: &str, to: &Path) -> Result<(), Lost> {
-        let from = self.package.join(name);
-        fs::copy(&from, to).map(drop).map_err(|error| Lost::File(format!("{}: {error}", from.display())))
+    fn fetch(&mut self, name: &str, to: &Output) -> Result<(), Lost> {
+        Ok(to.copy(&self.package.join(name))?)
     }
 
     fn reconnect(&mut self) -> Result<(), Lost> {

@@ -1,5 +1,6 @@
 //! `driver-exercise`: exercises a driver package on this machine, makes the expected trace, and writes pages of evidence.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod cli;
 

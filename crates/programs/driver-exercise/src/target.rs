@@ -1,7 +1,8 @@
 //! The machine that a driver is exercised on, as the exercise sees it.
 
 use std::fmt;
-use std::path::Path;
+
+use command_line::{Output, OutputError};
 
 /// What a script did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,12 @@ impl fmt::Display for Lost {
     }
 }
 
+impl From<OutputError> for Lost {
+    fn from(error: OutputError) -> Self {
+        Self::File(error.to_string())
+    }
+}
+
 /// A machine with a folder that holds a driver package.
 pub trait Target {
     /// Runs a script of the package. Scripts that clean up run even after an interrupt; `is_cleanup` is set for them.
@@ -55,7 +62,7 @@ pub trait Target {
     /// # Errors
     ///
     /// If the file is not there, or cannot be copied.
-    fn fetch(&mut self, name: &str, to: &Path) -> Result<(), Lost>;
+    fn fetch(&mut self, name: &str, to: &Output) -> Result<(), Lost>;
 
     /// Reaches the machine again after it went away.
     ///

@@ -2,9 +2,11 @@
 
 use std::io;
 
-use command_line::{error, exit};
+use command_line::{OutputError, error, exit};
 use etw_session::{Error, Limit};
 use etw_types::Win32Error;
+
+use crate::output::StdoutError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -27,6 +29,9 @@ pub(crate) enum Failure {
     CommandLine(Box<clap::Error>),
     /// Reading or writing failed.
     Io(io::Error),
+    /// Standard output failed, which was printed, or its reader has closed it. What that means for the exit code depends on the
+    /// command.
+    Unread,
     /// A driver that was run was not loaded (1), did something wrong (3), or was not exercised completely (4).
     Driver(u8, String),
     /// The failure was already printed; this is its exit code.
@@ -39,8 +44,7 @@ impl Failure {
         match self {
             Self::Unsupported(_) => exit::UNSUPPORTED,
             Self::Session(error) if error.is_unsupported() => exit::UNSUPPORTED,
-            // The reader of standard output has closed it.
-            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::SUCCESS,
+            Self::Unread => exit::SUCCESS,
             Self::Usage(_) | Self::CommandLine(_) | Self::Trace(_) | Self::Io(_) => exit::USAGE,
             Self::Session(error) if matches!(error.code(), Win32Error::DiskFull | Win32Error::PathNotFound) => {
                 exit::USAGE
@@ -68,6 +72,7 @@ impl Failure {
             Self::Trace(failure) => failure.to_string(),
             Self::Damaged(message) => format!("the trace is damaged: {message}"),
             Self::Io(failure) => failure.to_string(),
+            Self::Unread => StdoutError.to_string(),
             Self::Reported(code) => format!("exit code {code}"),
         }
     }
@@ -84,9 +89,8 @@ impl Failure {
             Self::Trace(failure) => error(&failure.to_string()),
             Self::Damaged(message) => error(&format!("the trace is damaged: {message}")),
             Self::Driver(_, message) => error(&format!("the driver under test: {message}")),
-            Self::Io(failure) if failure.kind() == io::ErrorKind::BrokenPipe => {}
             Self::Io(failure) => error(&failure.to_string()),
-            Self::Reported(_) => {}
+            Self::Unread | Self::Reported(_) => {}
         }
     }
 }
@@ -117,6 +121,31 @@ impl From<etw_etl::Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        let stdout = error.get_ref().and_then(|inner| inner.downcast_ref::<StdoutError>());
+        if stdout.is_some() { Self::Unread } else { Self::Io(error) }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use command_line::exit;
+
+    use super::{Failure, StdoutError};
+
+    /// A collector that closes its connection is no reader that has seen enough.
+    #[test]
+    fn only_a_closed_standard_output_is_no_error() {
+        let connection = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(connection.exit_code(), exit::USAGE);
+        let stdout = Failure::from(io::Error::new(io::ErrorKind::BrokenPipe, StdoutError));
+        assert_eq!(stdout.exit_code(), exit::SUCCESS);
     }
 }

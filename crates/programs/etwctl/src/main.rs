@@ -22,7 +22,7 @@ mod values;
 use std::process::ExitCode;
 
 use cli::Cli;
-use command_line::{end, exit};
+use command_line::{end, end_listing, exit};
 use context::Context;
 use etw_session::Machine;
 
@@ -34,6 +34,8 @@ fn main() -> ExitCode {
     };
     let result = commands::run(&Context::new(&machine, line.global), &line.command);
     Context::report_unstopped(&machine);
+    // The reader of a listing may take as much as it wants.
+    let end = if line.command.is_listing() { end_listing } else { end };
     match result {
         Ok(()) => end(exit::SUCCESS),
         Err(failure) => {

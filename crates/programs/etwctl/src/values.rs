@@ -282,7 +282,7 @@ pub(crate) fn moment(text: &str) -> Result<Moment, String> {
 
 /// Parses a duration of whole seconds and returns their number.
 pub(crate) fn whole_seconds(text: &str) -> Result<u32, String> {
-    let time = units::duration(text)?;
+    let time = units::duration(text).map_err(|error| error.to_string())?;
     if time.subsec_nanos() != 0 {
         return Err("expected whole seconds, for example 60s".to_owned());
     }
@@ -300,7 +300,7 @@ pub(crate) fn mebibytes(text: &str) -> Result<u32, String> {
 }
 
 fn whole(text: &str, unit: u64, name: &str) -> Result<u32, String> {
-    let size = units::size(text)?;
+    let size = units::size(text).map_err(|error| error.to_string())?;
     if !size.is_multiple_of(unit) {
         return Err(format!("expected a multiple of 1{name}"));
     }

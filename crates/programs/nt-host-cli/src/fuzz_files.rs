@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
 use command_line::{Output, OutputDir, Outputs};
 
 use super::args::{Arguments, Command, FuzzOptions};
-use super::outputs::create;
 use nt_host::Environment;
 use nt_host::{Bug, Input, LineCoverage};
 
@@ -36,7 +35,7 @@ impl Dirs {
         let output = outputs.dir(&output);
         let corpus = options.corpus.as_ref().map_or_else(|| output.dir("corpus"), |path| outputs.dir(path));
         let findings = output.dir("findings");
-        let page = output.file("coverage.html")?;
+        let page = output.file("coverage.html").map_err(|error| error.to_string())?;
         // A test runs in another folder.
         let driver = fs::canonicalize(driver).map_err(|error| format!("{}: {error}", driver.display()))?;
         Ok(Self { corpus, findings, page, driver, runner: options.runner.clone() })
@@ -91,7 +90,7 @@ impl Dirs {
         let text = lines(&input.options());
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
-        write(&self.corpus.file(&format!("{:016x}.{EXTENSION}", hasher.finish()))?, &text)
+        write(&self.corpus, &format!("{:016x}.{EXTENSION}", hasher.finish()), &text)
     }
 
     /// Writes a finding with the command and the test that reproduce it. Returns the folder and the command.
@@ -109,9 +108,9 @@ impl Dirs {
         let chance =
             if bug.is_reproduced { "" } else { "It was not reproduced: it may depend on the order of threads.\n" };
         let report = format!("{}\n{}{chance}\n{command}\n", bug.finding, lines(&stack));
-        write(&dir.file("finding.txt")?, &report)?;
-        write(&dir.file(&format!("input.{EXTENSION}"))?, &lines(&bug.input.options()))?;
-        write(&dir.file("test.rs")?, &bug.input.test(&name.replace('-', "_"), &self.driver))?;
+        write(&dir, "finding.txt", &report)?;
+        write(&dir, &format!("input.{EXTENSION}"), &lines(&bug.input.options()))?;
+        write(&dir, "test.rs", &bug.input.test(&name.replace('-', "_"), &self.driver))?;
         Ok((dir.path().to_owned(), command))
     }
 }
@@ -143,13 +142,8 @@ fn parse(text: &str) -> Option<Input> {
     Some(Input { environment: Environment { below, registry: options.registry }, steps: options.steps.0 })
 }
 
-fn write(output: &Output, text: &str) -> Result<(), String> {
-    let written = create(output).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.finish()
-    });
-    // The error names the file.
-    written.map_err(|error| error.to_string())
+fn write(dir: &OutputDir, name: &str, text: &str) -> Result<(), String> {
+    dir.file(name).and_then(|output| output.write(text)).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@
 
 mod args;
 mod clients;
-mod closed;
 mod compare;
 mod debugger;
 mod files;
@@ -37,8 +36,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
-use command_line::exit::USAGE;
-use command_line::{end, is_unread, parse_as};
+use command_line::{end, end_listing, parse_as};
 
 use args::{Arguments, Command, in_cargo_driver};
 
@@ -68,13 +66,7 @@ fn start(description: clap::Command, words: impl Iterator<Item = OsString>) -> E
         Ok(arguments) => arguments,
         Err(code) => return code,
     };
-    if closed::was_closed() {
-        command_line::error(
-            "standard output is closed, so the results would be lost: redirect it to a file or to /dev/null",
-        );
-        return end(USAGE);
-    }
-    let has_verdict = !matches!(arguments.command, Command::Framework { .. } | Command::List(_));
+    let is_listing = matches!(arguments.command, Command::Framework { .. } | Command::List(_));
     let code = match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Matrix(options) => matrix::matrix(&options),
@@ -87,5 +79,5 @@ fn start(description: clap::Command, words: impl Iterator<Item = OsString>) -> E
         },
     };
     // A report that nobody has read in full must not look like a clean run.
-    end(if has_verdict && is_unread() { code.max(USAGE) } else { code })
+    if is_listing { end_listing(code) } else { end(code) }
 }

@@ -14,7 +14,7 @@ pub(super) fn outputs(builder: &Builder, options: &Options, others: &[PathBuf]) 
     let files = builder.files().map_err(|error| error.to_string())?;
     let inputs = Inputs::new().files(files).files(options.hardware.files()).files(options.steps.files()).files(others);
     let outputs = Outputs::new(inputs);
-    outputs.stdout()?;
+    outputs.stdout().map_err(|error| error.to_string())?;
     Ok(outputs)
 }
 
@@ -25,7 +25,7 @@ pub(super) fn with_coverage(
     outputs: &mut Outputs,
 ) -> Result<Builder, String> {
     Ok(match coverage {
-        Some(Some(path)) => builder.coverage(outputs.file("--coverage", path)?),
+        Some(Some(path)) => builder.coverage(outputs.file("--coverage", path).map_err(|error| error.to_string())?),
         Some(None) => builder.measure_coverage(),
         None => builder,
     })

@@ -152,7 +152,8 @@ fn prepare(options: &RunOptions) -> Result<(NtHost, Option<Output>), (u8, String
     let builder = with_coverage(builder, options.coverage.as_ref(), &mut outputs).map_err(usage)?;
     let builder = if options.debug { debugger::wait(builder, &options.run.path) } else { builder };
     let builder = options.seed.into_iter().fold(builder, Builder::seed);
-    let etl = options.etl.as_ref().map(|path| outputs.file("--etl", path)).transpose().map_err(usage)?;
+    let etl = options.etl.as_ref().map(|path| outputs.file("--etl", path)).transpose();
+    let etl = etl.map_err(|error| usage(error.to_string()))?;
     let host = builder.prepare().map_err(|error| {
         let code = if matches!(error, Error::Process(_)) { INCOMPLETE } else { USAGE };
         (code, error.to_string())

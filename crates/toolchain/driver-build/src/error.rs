@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use command_line::OutputError;
+
 /// Why a command did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -34,5 +36,13 @@ impl fmt::Display for Error {
             Self::Usage(text) | Self::Missing(text) | Self::Failed(text) => f.write_str(text),
             Self::Reported(code) => write!(f, "exit code {code}"),
         }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<OutputError> for Error {
+    fn from(error: OutputError) -> Self {
+        Self::Usage(error.to_string())
     }
 }

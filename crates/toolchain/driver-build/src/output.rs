@@ -1,18 +1,13 @@
-//! Standard output, and notes on standard error. If the reader closes standard output early (`| head`), the rest of the output is
-//! dropped and the work goes on.
+//! Standard output, and notes on standard error. What becomes of output that nobody reads is in `command_line`.
 
 use std::any::Any;
 use std::env;
 use std::fmt::Display;
-use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use command_line::escaped;
+use command_line::{escaped, write_stdout};
 
-static CLOSED: AtomicBool = AtomicBool::new(false);
-/// Whether output was lost for another reason than a closed pipe.
-static LOST: AtomicBool = AtomicBool::new(false);
 static MANNER: OnceLock<Manner> = OnceLock::new();
 
 /// How much is printed to standard error, and whether in colours.
@@ -62,29 +57,12 @@ pub fn error(text: &str) {
     lines.for_each(|line| eprintln!("  {}", escaped(line)));
 }
 
-/// Whether a write to standard output has failed.
-pub fn is_closed() -> bool {
-    CLOSED.load(Ordering::Relaxed)
-}
-
-/// Whether output was lost because standard output could not be written, for example to a full disk.
-pub fn is_lost() -> bool {
-    LOST.load(Ordering::Relaxed)
-}
-
 /// Prints the text to standard output, without adding a line end.
 pub fn print(text: &str) {
-    if is_closed() {
-        return;
-    }
-    let mut stdout = io::stdout().lock();
-    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        CLOSED.store(true, Ordering::Relaxed);
-        if error.kind() != ErrorKind::BrokenPipe {
-            LOST.store(true, Ordering::Relaxed);
-            eprintln!("error: cannot write to standard output: {error}; the rest of the output is lost");
-        }
-    }
+    write_stdout(|mut stdout| {
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()
+    });
 }
 
 /// Prints the text and ends the line.

@@ -292,7 +292,7 @@ impl Tool {
     /// Runs with the standard streams of this process. If standard output is closed, the program's output is dropped, so that
     /// it does not fail.
     fn status(&mut self) -> io::Result<ExitStatus> {
-        if output::is_closed() {
+        if command_line::is_unread() {
             self.command.stdout(Stdio::null());
         }
         output::starts(self);

@@ -16,7 +16,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::error::ErrorKind as UsageError;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use command_line::{VERSION, end, exit, explain, message, parse_as};
+use command_line::{VERSION, end, end_listing, exit, explain, message, parse_as};
 
 use crate::Problems;
 use crate::inf::Arch;
@@ -37,6 +37,16 @@ enum Command {
     Adopt(adopt::Arguments),
     Verify(verify::Arguments),
     Compare(compare::Arguments),
+}
+
+impl Command {
+    fn is_listing(&self) -> bool {
+        match self {
+            Self::Inspect(arguments) => arguments.is_listing(),
+            Self::Lint(arguments) => arguments.is_listing(),
+            Self::Package(_) | Self::Adopt(_) | Self::Verify(_) | Self::Compare(_) => false,
+        }
+    }
 }
 
 /// The result of a command: an exit code, or the reason why the command line is not valid.
@@ -76,6 +86,8 @@ fn start(mut description: clap::Command, words: impl Iterator<Item = OsString>) 
         Command::Compare(arguments) => ("compare", compare::run(arguments)),
     };
     match outcome {
+        // The rules are a listing. All else is a verdict, or what was written.
+        Ok(code) if arguments.command.is_listing() => end_listing(code),
         Ok(code) => end(code),
         Err(reason) => {
             // `build` is called first, so that the usage shows the whole command.

@@ -24,6 +24,7 @@
 //! }
 //! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod catalog;
 pub mod cli;

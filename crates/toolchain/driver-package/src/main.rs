@@ -1,5 +1,6 @@
 //! The program `driver-package`.
 #![forbid(unsafe_code)]
+#![warn(clippy::disallowed_methods)]
 
 use std::process::ExitCode;
 

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 pub use adopt::{Adopted, Adoption};
 pub use clock::Clock;
+use command_line::{Inputs, Outputs};
 
 use der::DateTime;
 use events::Events;
@@ -116,6 +117,8 @@ pub struct Package {
     pub arch: Arch,
     /// Names and bytes of the files, sorted by name.
     files: Vec<File>,
+    /// What it was made from, which it never replaces.
+    inputs: Inputs,
     /// Problems that did not prevent the package.
     pub warnings: Vec<Problem>,
 }
@@ -187,7 +190,19 @@ impl Request {
         }
         keys::refuse(Path::new(""), &files, Some(identity))?;
         files.sort();
-        Ok(Package { arch, files, warnings })
+        Ok(Package { arch, files, inputs: self.inputs(&setup.inf), warnings })
+    }
+
+    /// Returns what a package is made from.
+    fn inputs(&self, inf: &Inf) -> Inputs {
+        let inputs = Inputs::new().file(&self.image).file(&self.inx).files(&self.etwctl);
+        let scripts = match &self.scripts {
+            Scripts::None | Scripts::BuiltIn => None,
+            Scripts::In(dir) => Some(dir),
+        };
+        let inputs = scripts.into_iter().fold(inputs, |all, dir| all.files_in(dir));
+        let places = [&self.inx, &self.image];
+        files_of(inf).iter().fold(inputs, |all, name| all.files(places.map(|path| path.with_file_name(name))))
     }
 
     /// Returns the name of the package.
@@ -217,8 +232,8 @@ impl Package {
     ///
     /// # Errors
     ///
-    /// Returns the file that could not be written, or the files in the folder that no package lists as its own. Nothing
-    /// is changed then.
+    /// Returns the file that could not be written, the files in the folder that no package lists as its own, or the input in
+    /// the folder. Nothing is changed then.
     pub fn write(&self, dir: &Path) -> Result<(), Problem> {
         self.write_unless(dir, &|| false)
     }
@@ -229,7 +244,8 @@ impl Package {
     ///
     /// As [`write`](Self::write), and if it was stopped.
     pub fn write_unless(&self, dir: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), Problem> {
-        write::replace(dir, &self.files, is_stopped)
+        let out = Outputs::new(self.inputs.clone()).dir(&dir.to_owned().into());
+        write::replace(&out, &self.files, is_stopped)
     }
 }
 

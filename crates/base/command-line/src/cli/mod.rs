@@ -1,12 +1,9 @@
-//! All but the text for terminals.
+//! What needs clap: command lines, colours, progress, interrupts.
 
 mod activity;
 mod annotation;
-pub mod exit;
-mod inputs;
 mod interrupt;
 mod output;
-mod outputs;
 mod program;
 mod shared;
 mod shells;
@@ -15,10 +12,8 @@ mod words;
 
 pub use activity::Activity;
 pub use annotation::{annotate, is_annotating};
-pub use inputs::Inputs;
 pub use interrupt::{Deferred, Partial, handles_interrupts};
-pub use output::{end, is_unread, print};
-pub use outputs::{Output, OutputDir, OutputPath, Outputs};
+pub use output::{end, end_listing, print};
 pub use program::{explain, parse, parse_as};
 pub use shared::{error, has_colours, info, is_quiet, is_verbose, message, note, words};
 pub use words::Words;

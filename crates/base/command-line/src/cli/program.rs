@@ -6,18 +6,19 @@ use std::process::ExitCode;
 
 use clap::{Args as _, Command, FromArgMatches as _, Parser};
 
-use super::output::{self, end, print};
+use super::output::{self, end_listing, print};
 use super::shared::{Color, Shared, has_colours};
 use super::shells::{self, Shells};
-use super::{exit, interrupt};
+use super::{interrupt, shared};
 use crate::terminal::Screen;
+use crate::{exit, require_stdout};
 
 /// Parses a command line. Its first word is the program's name.
 ///
 /// # Errors
 ///
 /// If the program has nothing more to do: after `--help`, `--version`, `completions` or `man`, or after a message about
-/// wrong usage. The error is the exit code to end with; everything has been printed.
+/// wrong usage or a missing standard output. The error is the exit code to end with; everything has been printed.
 pub fn parse<P: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
     parse_as(P::command(), words)
 }
@@ -32,6 +33,10 @@ pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsS
     let words: Vec<OsString> = words.into_iter().collect();
     // Messages about wrong usage have colours, too.
     Color::from_words(&words).apply();
+    if let Err(reason) = require_stdout() {
+        shared::error(&reason.to_string());
+        return Err(ExitCode::from(exit::USAGE));
+    }
     let description = Shared::augment_args(shells::added_to(command));
     let mut command = description.clone();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| explain(&error))?;
@@ -40,7 +45,7 @@ pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsS
     }
     match Shells::from_matches(&matches) {
         // The unchanged description: clap adds to the command that it parses with.
-        Some(shells) => Err(end(shells.run(description))),
+        Some(shells) => Err(shells.run(description)),
         None => P::from_arg_matches(&matches).map_err(|error| explain(&error.format(&mut command))),
     }
 }
@@ -57,5 +62,5 @@ pub fn explain(error: &clap::Error) -> ExitCode {
         return ExitCode::from(exit::USAGE);
     }
     print(&text);
-    end(exit::SUCCESS)
+    end_listing(exit::SUCCESS)
 }

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use clap_complete::Shell;
 
-use super::{exit, print};
+use super::{end, end_listing, print};
+use crate::exit;
 
 #[derive(Subcommand)]
 pub(crate) enum Shells {
@@ -92,7 +94,7 @@ impl Shells {
     }
 
     /// Runs the command for the program that `command` describes; returns the exit code.
-    pub(crate) fn run(&self, command: Command) -> u8 {
+    pub(crate) fn run(&self, command: Command) -> ExitCode {
         // `cargo driver` is the file `cargo-driver`: that is the name that cargo and shells look for.
         let name = command.get_name().replace(' ', "-");
         match self {
@@ -107,15 +109,15 @@ impl Shells {
                 let script = String::from_utf8_lossy(&script).replace(&wrong, &name.replace('-', "__"));
                 print(&script);
                 print(&subcommand.map_or_else(String::new, |word| below_cargo(*shell, &script, &name, &word)));
-                exit::SUCCESS
+                end_listing(exit::SUCCESS)
             }
             Self::Man { dir } => {
                 let written = fs::create_dir_all(dir);
                 match written.and_then(|()| clap_mangen::generate_to(command.name(name), dir)) {
-                    Ok(()) => exit::SUCCESS,
+                    Ok(()) => end(exit::SUCCESS),
                     Err(error) => {
                         crate::error(&format!("{}: {error}", dir.display()));
-                        exit::USAGE
+                        end(exit::USAGE)
                     }
                 }
             }

@@ -1,15 +1,41 @@
 //! Parses durations and sizes. They need a unit: `2s`, `20ms`, `64KiB`. Only `0` has none.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
+
+/// A value without a valid unit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UnitError {
+    /// Not a duration, for this reason.
+    Duration(humantime::DurationError),
+    /// This text is not a size.
+    Size(String),
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duration(error) => {
+                write!(f, "{error}; expected a number with a unit, for example 2s, 20ms or 1m30s")
+            }
+            Self::Size(text) => write!(
+                f,
+                "'{text}' is not a size: expected a whole number with a unit, for example 512B, 64KiB, 16MiB or 2GiB"
+            ),
+        }
+    }
+}
+
+impl Error for UnitError {}
 
 /// Parses a duration: `2s`, `20ms`, `1m30s`, `2.5s` or `0`.
 ///
 /// # Errors
 ///
 /// If the text is not a duration.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; expected a number with a unit, for example 2s, 20ms or 1m30s"))
+pub fn duration(text: &str) -> Result<Duration, UnitError> {
+    humantime::parse_duration(text).map_err(UnitError::Duration)
 }
 
 const SIZES: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
@@ -19,10 +45,8 @@ const SIZES: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 <
 /// # Errors
 ///
 /// If the text is not a size, or the number of bytes does not fit a `u64`.
-pub fn size(text: &str) -> Result<u64, String> {
-    let bad = || {
-        format!("'{text}' is not a size: expected a whole number with a unit, for example 512B, 64KiB, 16MiB or 2GiB")
-    };
+pub fn size(text: &str) -> Result<u64, UnitError> {
+    let bad = || UnitError::Size(text.to_owned());
     if text == "0" {
         return Ok(0);
     }
@@ -46,7 +70,7 @@ mod tests {
         assert_eq!(duration("2.5s"), Ok(Duration::from_millis(2500)));
         assert_eq!(duration("0"), Ok(Duration::ZERO));
         for text in ["", "2", "s", "-1s", "1 parsec", "nan", "99999999999999999999s"] {
-            assert!(duration(text).is_err_and(|reason| reason.ends_with("1m30s")), "{text}");
+            assert!(duration(text).is_err_and(|reason| reason.to_string().ends_with("1m30s")), "{text}");
         }
     }
 
@@ -58,7 +82,7 @@ mod tests {
         assert_eq!(size("16 MiB"), Ok(16 << 20));
         assert_eq!(size("2GiB"), Ok(2 << 30));
         for text in ["", "64", "64K", "64KB", "KiB", "-1B", "+1B", "1.5MiB", "18446744073709551615KiB"] {
-            assert!(size(text).is_err_and(|reason| reason.ends_with("or 2GiB")), "{text}");
+            assert!(size(text).is_err_and(|reason| reason.to_string().ends_with("or 2GiB")), "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use crate::programs::program;
 use docs_tests::markdown::repository;
@@ -127,37 +127,84 @@ fn errors(output: &Output) -> String {
     text
 }
 
+/// What a command prints to standard output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    /// A list or a text, of which a reader may take as much as it wants.
+    Listing,
+    /// A verdict, or what was done. Nobody may believe in a success that was not read.
+    Result,
+}
+
+/// Commands of every program that print to standard output.
+const PRINTERS: [(&str, &[&str], Printed); 25] = [
+    ("cargo-driver", &["--help"], Printed::Listing),
+    ("cargo-driver", &["completions", "bash"], Printed::Listing),
+    ("cargo-driver", &["list", "--", "--all"], Printed::Listing),
+    ("cargo-driver", &["inspect", "FILE.sys"], Printed::Result),
+    ("cargo-driver", &["verify", "FILE.sys"], Printed::Result),
+    ("nt-host", &["--version"], Printed::Listing),
+    ("nt-host", &["list", "FILE.sys"], Printed::Listing),
+    ("nt-host", &["run", "FILE.sys", "--json"], Printed::Result),
+    ("nt-host", &["run", "FILE.sys", "--etl", "OUT"], Printed::Result),
+    ("driver-package", &["inspect", "--rules"], Printed::Listing),
+    ("driver-package", &["lint", "--rules"], Printed::Listing),
+    ("driver-package", &["inspect", "FILE.sys"], Printed::Result),
+    ("driver-package", &["verify", "FILE.sys"], Printed::Result),
+    ("etwctl", &["decode", "FILE.etl"], Printed::Listing),
+    ("etwctl", &["decode", "FILE.etl", "--json"], Printed::Listing),
+    ("etwctl", &["stats", "FILE.etl"], Printed::Listing),
+    ("etwctl", &["record", "--demo", "--count", "3"], Printed::Listing),
+    ("etwctl", &["record", "--demo", "--count", "3", "--live", "--etl", "OUT"], Printed::Result),
+    ("etwctl", &["compare", "FILE.etl", "crates/traces/etw-etl/tests/corpus/types.etl"], Printed::Result),
+    ("etwctl", &["doctor", "P", "FILE.etl"], Printed::Result),
+    ("driver-exercise", &["--help"], Printed::Listing),
+    ("driver-exercise", &["classes"], Printed::Listing),
+    ("xtask", &["--help"], Printed::Listing),
+    ("xtask", &["fuzz", "--list"], Printed::Listing),
+    ("xtask", &["help", "demo"], Printed::Listing),
+];
+
+/// Every program is in the table.
 #[test]
-fn a_closed_pipe_changes_nothing_but_a_verdict() {
-    for (name, words, end) in READERS {
-        let read = run(&mut command(name, words, &input(end), Path::new("")));
+fn no_output_is_lost_unnoticed() {
+    assert!(PROGRAMS.iter().all(|program| PRINTERS.iter().any(|(name, ..)| name == program)));
+    let folder = folder("conventions-stdout");
+    for (name, words, printed) in PRINTERS {
+        let out = folder.join("out.etl");
+        let command = || command(name, words, Path::new(""), &out);
+        let what = format!("{name} {words:?}");
+        let read = run(&mut command());
+        assert!(!read.stdout.is_empty(), "{what} prints nothing");
+
+        // The reader closes the pipe early, without a message.
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let child = command(name, words, &input(end), Path::new(""))
-            .stdin(Stdio::null())
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let unread = child.wait_with_output().expect("its end");
-        // A verdict on a driver that nobody read in full is not clean.
-        let has_verdict = words[0] == "run";
-        let expected = if has_verdict { code(&read).max(Some(2)) } else { code(&read) };
-        assert_eq!(code(&unread), expected, "{name} {words:?}: {}", errors(&unread));
-        assert!(!errors(&unread).contains("standard output"), "{name}: {}", errors(&unread));
+        let mut unread = command();
+        let unread = unread.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn();
+        let unread = unread.and_then(Child::wait_with_output).expect("the program");
+        let expected = if printed == Printed::Result { code(&read).max(Some(2)) } else { code(&read) };
+        assert_eq!(code(&unread), expected, "{what}, unread: {}", errors(&unread));
+        assert!(!errors(&unread).contains("standard output"), "{what}, unread: {}", errors(&unread));
+
+        // There is no standard output.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" >&-"]).arg(command().get_program()).args(command().get_args());
+        let closed = run(shell.current_dir(repository()));
+        assert_eq!(code(&closed), Some(2), "{what}, closed: {}", errors(&closed));
+        assert!(errors(&closed).contains("error: standard output is closed"), "{what}, closed: {}", errors(&closed));
+
+        // The disk is full.
+        let full = File::options().write(true).open("/dev/full").expect("/dev/full");
+        let full = run(command().stdout(full));
+        assert!(code(&full) >= Some(2), "{what}, full: {}", errors(&full));
+        let expected = "error: cannot write to standard output: No space left on device";
+        assert_eq!(errors(&full).matches(expected).count(), 1, "{what}, full: {}", errors(&full));
     }
 }
 
 #[test]
 fn a_full_disk_is_an_error() {
-    let full = || File::options().write(true).open("/dev/full").expect("/dev/full");
-    let helps = PROGRAMS.map(|name| (name, ["--help"]));
-    for (name, words, end) in READERS.into_iter().chain(helps.iter().map(|(name, help)| (*name, &help[..], "etl"))) {
-        let output = run(command(name, words, &input(end), Path::new("")).stdout(full()));
-        assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
-        let expected = "error: cannot write to standard output: No space left on device";
-        assert!(errors(&output).contains(expected), "{name} {words:?}: {}", errors(&output));
-    }
     for (name, words) in WRITERS {
         let output = run(&mut command(name, words, Path::new(""), Path::new("/dev/full")));
         assert_ne!(code(&output), Some(0), "{name} {words:?}");

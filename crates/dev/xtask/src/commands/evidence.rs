@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::{Command, Flag};
 use crate::context::Context;
+use command_line::{Inputs, Outputs};
 use driver_build::Error;
 
 pub(super) const COMMAND: Command = Command {
@@ -28,14 +29,14 @@ other. Without a file, the pages are written from the files that are there.
 const DIR: &str = "docs/evidence";
 
 fn run(context: &Context) -> Result<(), Error> {
-    let dir = context.path(DIR);
-    for word in context.words() {
-        let from = env::current_dir().unwrap_or_default().join(word);
-        let to = dir.join(name(&from)?);
-        fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
-        fs::copy(&from, &to).map_err(|error| failed(&from, &error))?;
+    let here = env::current_dir().unwrap_or_default();
+    let given: Vec<PathBuf> = context.words().iter().map(|word| here.join(word)).collect();
+    let dir = Outputs::new(Inputs::new().files(&given)).dir(&context.path(DIR).into());
+    for from in &given {
+        dir.create()?;
+        dir.file(&name(from)?)?.copy(from)?;
     }
-    let mut files: Vec<PathBuf> = match fs::read_dir(&dir) {
+    let mut files: Vec<PathBuf> = match fs::read_dir(dir.path()) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
         Err(_) => Vec::new(),
     };
@@ -52,10 +53,6 @@ fn name(file: &Path) -> Result<String, Error> {
         Error::Usage(format!("{} is not there: name the evidence.json of a run on Windows", file.display()))
     })?;
     Ok(format!("{parent}.json"))
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::Failed(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

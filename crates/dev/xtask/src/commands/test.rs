@@ -213,7 +213,7 @@ fn workspace(context: &Context) -> Result<Outcome, Error> {
         miri::start_beside(context);
     }
     // The step `unit` has run the unit tests. If integration tests fail, the others still run.
-    let second = Background::start(context.path("target/tests.log"), run(&[second, more].concat()))?;
+    let second = Background::start(context.target().file("tests.log"), run(&[second, more].concat()))?;
     let first = run(first).run();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();
     let loom =

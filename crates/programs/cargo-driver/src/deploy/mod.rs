@@ -8,9 +8,12 @@ mod remote;
 mod ssh;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use command_line::{Activity, Deferred, error, escaped, exit, info, print};
+use command_line::{
+    Activity, Deferred, Inputs, Output, OutputDir, OutputPath, Outputs, OwnDir, error, escaped, exit, info, print,
+};
 use driver_build::setup::note;
 use driver_build::{Error, Host, PackageOptions, ensure_tools, package, prepare};
 use driver_exercise::{
@@ -18,7 +21,7 @@ use driver_exercise::{
 };
 use etw_etl::{Decoder, Exporter, Format, Kind, Reader};
 
-use crate::arguments::{Deploy, here};
+use crate::arguments::Deploy;
 use remote::Remote;
 use ssh::Ssh;
 
@@ -26,22 +29,25 @@ use ssh::Ssh;
 pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
     let manifest = line.driver.manifest()?;
     let (driver, plan) = Plan::from_manifest(&manifest).map_err(Error::Usage)?;
-    let ssh = Ssh::new(&line.host, line.ssh_config.as_deref(), line.timeout).map_err(Error::Usage)?;
+    let ssh = Ssh::new(&line.host, line.ssh_config.as_deref(), line.timeout)?;
     if line.remove {
         return remove(ssh, &driver, &line.host);
     }
-    let out = out_dir(host, line)?;
-    let files = stage(host, line, &plan, &out)?;
-    let expected = expected(line, &files, &driver, &plan, &out);
+    let made = Made::find(host, line, &plan)?;
+    let inputs = Inputs::new().file(&manifest).files(&line.ssh_config).files(&made.client).files_in(&made.package);
+    let out = Outputs::new(inputs).dir(&out_path(host, line)?);
+    out.create()?;
+    let files = stage(&made, &plan, &out)?;
+    let expected = expected(line, files.path(), &driver, &plan, &out);
 
     let interrupts = Deferred::begin();
     let mut remote = Remote::new(ssh, &driver, &interrupts);
     let connected = remote.connect().map_err(|lost| unreachable(&line.host, &lost));
-    if let Err(reason) = connected.and_then(|()| remote.upload(&files)) {
+    if let Err(reason) = connected.and_then(|()| Ok(remote.upload(files.path())?)) {
         if !interrupts.is_interrupted() {
-            return Err(Error::Failed(reason));
+            return Err(reason);
         }
-        error(&reason);
+        error(&reason.to_string());
         return Err(Error::Reported(exit::INTERRUPTED));
     }
     let options = Options {
@@ -78,8 +84,8 @@ pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
 fn remove(ssh: Ssh, driver: &str, host: &str) -> Result<(), Error> {
     let interrupts = Deferred::begin();
     let mut remote = Remote::new(ssh, driver, &interrupts);
-    remote.connect().map_err(|lost| Error::Failed(unreachable(host, &lost)))?;
-    if remote.remove_earlier().map_err(Error::Failed)? {
+    remote.connect().map_err(|lost| unreachable(host, &lost))?;
+    if remote.remove_earlier()? {
         note(&format!("removed {driver} from {host}"));
     } else {
         note(&format!("{host} has no folder of an earlier `cargo driver deploy` of {driver}; nothing was changed"));
@@ -87,46 +93,55 @@ fn remove(ssh: Ssh, driver: &str, host: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn unreachable(host: &str, lost: &Lost) -> String {
-    format!("{host} cannot be reached: {lost}; nothing was changed there")
+fn unreachable(host: &str, lost: &Lost) -> Error {
+    Error::Failed(format!("{host} cannot be reached: {lost}; nothing was changed there"))
 }
 
 /// The folder for the results.
-fn out_dir(host: &Host, line: &Deploy) -> Result<PathBuf, Error> {
-    let out = match &line.out {
-        Some(out) => here(out),
-        None => prepare(host, &line.driver.options()?)?
-            .workspace
-            .target
-            .join("deploy")
-            .join(line.host.replace(['@', ':'], "-")),
-    };
-    fs::create_dir_all(&out).map_err(|error| Error::Usage(format!("{}: {error}", out.display())))?;
-    Ok(out)
+fn out_path(host: &Host, line: &Deploy) -> Result<OutputPath, Error> {
+    if let Some(out) = &line.out {
+        return Ok(out.clone());
+    }
+    let target = prepare(host, &line.driver.options()?)?.workspace.target;
+    Ok(target.join("deploy").join(line.host.replace(['@', ':'], "-")).into())
 }
 
-/// Makes the package, or takes the given one, and returns the folder with everything that the machine gets.
-fn stage(host: &Host, line: &Deploy, plan: &Plan, out: &Path) -> Result<PathBuf, Error> {
-    let options = line.driver.options()?;
-    let made = line.package_dir.clone().map_or_else(|| make_package(host, &options, plan), Ok)?;
-    if !made.join("package.psd1").is_file() {
-        return Err(Error::Usage(format!("{} is not a driver package: it has no package.psd1", made.display())));
+/// What the machine gets, given or made.
+struct Made {
+    package: PathBuf,
+    /// The program that sends the requests, if there are any.
+    client: Option<PathBuf>,
+}
+
+impl Made {
+    fn find(host: &Host, line: &Deploy, plan: &Plan) -> Result<Self, Error> {
+        let options = line.driver.options()?;
+        let package = line.package_dir.clone().map_or_else(|| make_package(host, &options, plan), Ok)?;
+        if !package.join("package.psd1").is_file() {
+            let text = format!("{} is not a driver package: it has no package.psd1", package.display());
+            return Err(Error::Usage(text));
+        }
+        let client = || line.client.clone().map_or_else(|| build_client(host), Ok);
+        let client = plan.requests().map(|_| client()).transpose()?;
+        Ok(Self { package, client })
     }
-    let failed = |path: &Path, reason: std::io::Error| Error::Usage(format!("{}: {reason}", path.display()));
-    let staged = out.join("package");
-    let _ = fs::remove_dir_all(&staged);
-    fs::create_dir_all(&staged).map_err(|error| failed(&staged, error))?;
-    for entry in fs::read_dir(&made).map_err(|error| failed(&made, error))? {
-        let path = entry.map_err(|error| failed(&made, error))?.path();
-        if path.is_file() {
-            fs::copy(&path, staged.join(path.file_name().unwrap_or_default())).map_err(|error| failed(&path, error))?;
+}
+
+/// Gathers everything that the machine gets in a folder of the results. What an earlier deployment gathered there is removed.
+fn stage(made: &Made, plan: &Plan, out: &OutputDir) -> Result<OwnDir, Error> {
+    let failed = |reason: io::Error| Error::Usage(format!("{}: {reason}", made.package.display()));
+    let staged = out.dir("package").into_own()?;
+    staged.empty()?;
+    for entry in fs::read_dir(&made.package).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.path().is_file() {
+            staged.file(entry.file_name()).copy(&entry.path())?;
         }
     }
-    if let Some(requests) = plan.requests() {
-        let client = line.client.clone().map_or_else(|| build_client(host), Ok)?;
-        fs::copy(&client, staged.join(CLIENT)).map_err(|error| failed(&client, error))?;
+    if let Some((requests, client)) = plan.requests().zip(made.client.as_ref()) {
+        staged.file(CLIENT).copy(client)?;
         let text = serde_json::to_string(&requests).map_err(|error| Error::Failed(error.to_string()))?;
-        fs::write(staged.join(REQUESTS), text).map_err(|error| failed(&staged, error))?;
+        staged.file(REQUESTS).write(text)?;
     }
     Ok(staged)
 }
@@ -163,14 +178,17 @@ fn build_client(host: &Host) -> Result<PathBuf, Error> {
 
 /// Runs the same steps in nt-host. Without its trace there is nothing to compare with, but the exercise goes on.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn expected(line: &Deploy, files: &Path, driver: &str, plan: &Plan, out: &Path) -> Option<PathBuf> {
+fn expected(line: &Deploy, files: &Path, driver: &str, plan: &Plan, out: &OutputDir) -> Option<PathBuf> {
     if !line.driver.is_for_x64() {
         note("the trace is not compared: nt-host runs drivers for x64 only");
         return None;
     }
-    let etl = out.join("expected.etl");
-    match driver_exercise::expect::run(&files.join(format!("{driver}.sys")), plan, &etl) {
-        Ok(_) => Some(etl),
+    let run = |etl: Output| {
+        let image = files.join(format!("{driver}.sys"));
+        driver_exercise::expect::run(&image, plan, &etl).map(|_| etl.as_ref().to_owned())
+    };
+    match out.file("expected.etl").map_err(|error| error.to_string()).and_then(run) {
+        Ok(etl) => Some(etl),
         Err(reason) => {
             note(&format!("the trace is not compared: nt-host: {reason}"));
             None
@@ -179,7 +197,7 @@ fn expected(line: &Deploy, files: &Path, driver: &str, plan: &Plan, out: &Path) 
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn expected(_line: &Deploy, _files: &Path, _driver: &str, _plan: &Plan, _out: &Path) -> Option<PathBuf> {
+fn expected(_line: &Deploy, _files: &Path, _driver: &str, _plan: &Plan, _out: &OutputDir) -> Option<PathBuf> {
     note("the trace is not compared: nt-host runs on Linux on x86-64 only");
     None
 }
@@ -191,7 +209,7 @@ fn results(
     plan: &Plan,
     outcome: Outcome,
     expected: Option<&Path>,
-    out: &Path,
+    out: &OutputDir,
 ) -> Result<Evidence, Error> {
     let mut comparison = None;
     if let Some(trace) = &outcome.trace {
@@ -206,22 +224,22 @@ fn results(
         }
     }
     let evidence = Evidence::new(driver, &line.host, outcome, comparison);
-    evidence.write(&out.join("evidence.json")).map_err(Error::Failed)?;
+    evidence.write(&out.file("evidence.json")?)?;
     Ok(evidence)
 }
 
 /// Prints the events, as `cargo driver run` does.
-fn show(etl: &Path) -> Result<(), String> {
-    let mut reader = Reader::open(etl).map_err(|error| error.to_string())?;
+fn show(etl: &Path) -> io::Result<()> {
+    let mut reader = Reader::open(etl).map_err(io::Error::other)?;
     let mut schemas = Decoder::from_reader(&reader, None);
-    let mut exporter = Exporter::new(Vec::new(), Format::Table).map_err(|error| error.to_string())?;
+    let mut exporter = Exporter::new(Vec::new(), Format::Table)?;
     while let Some(event) = reader.next_ref() {
         if !matches!(event.kind(), Kind::System | Kind::Mof) {
             let decoded = schemas.decode(&event);
-            exporter.decoded(&event, &decoded).map_err(|error| error.to_string())?;
+            exporter.decoded(&event, &decoded)?;
         }
     }
-    let text = exporter.finish().map_err(|error| error.to_string())?;
+    let text = exporter.finish()?;
     print(&String::from_utf8_lossy(&text));
     Ok(())
 }

@@ -3,12 +3,16 @@
 //! A new package is first copied beside the folder and gets its name when it is complete, so that an interrupted or failed copy
 //! changes nothing that an earlier deployment needs for its removal.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use command_line::Deferred;
+use command_line::{Deferred, Output};
+use driver_build::Error;
 use driver_exercise::{Lost, Ran, Target};
 
 use super::ssh::{Ssh, is_plain, plain_name};
@@ -17,6 +21,64 @@ use super::ssh::{Ssh, is_plain, plain_name};
 const ALL: &str = "cargo-driver-deploy";
 /// How often to look for an interrupt during a wait.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Why the machine has not the package, or still has an earlier one.
+#[derive(Debug)]
+pub(super) enum RemoteError {
+    /// The folder of this machine that is copied cannot be read.
+    Local(PathBuf, io::Error),
+    /// A file whose name is not safe in every shell.
+    FileName(OsString),
+    /// A driver whose folder's name is not safe in every shell.
+    FolderName(String),
+    /// The copy failed; this folder may be left.
+    NotCopied { reason: String, left: Option<String> },
+    /// The copy is complete and has not got its name.
+    NotRenamed { new: String, dir: String },
+    /// As before, and the connection was lost.
+    LostWithNew { lost: Lost, new: String },
+    /// The connection was lost.
+    Lost(Lost),
+    /// The connection was lost while an earlier deployment was removed.
+    EarlierLost(Lost),
+    /// The script that removes an earlier deployment failed.
+    EarlierStays(Ran),
+    /// This could not be deleted.
+    Left(String),
+}
+
+impl fmt::Display for RemoteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const EARLIER: &str = "what an earlier run left could not be removed";
+        match self {
+            Self::Local(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::FileName(name) => write!(f, "{} cannot be copied: its name is not plain", name.display()),
+            Self::FolderName(dir) => write!(f, "'{dir}' cannot be the name of a folder on the machine"),
+            Self::NotCopied { reason, left: None } => {
+                write!(f, "the package could not be copied: {reason}; nothing was changed there")
+            }
+            Self::NotCopied { reason, left: Some(new) } => {
+                write!(f, "the package could not be copied: {reason}; the folder {new} may be left there")
+            }
+            Self::NotRenamed { new, dir } => {
+                write!(f, "the folder {new} could not get its name {dir}; it is left on the machine")
+            }
+            Self::LostWithNew { lost, new } => write!(f, "{lost}; the folder {new} is left on the machine"),
+            Self::Lost(lost) => lost.fmt(f),
+            Self::EarlierLost(lost) => write!(f, "{EARLIER}: {lost}"),
+            Self::EarlierStays(Ran { code, output, errors }) => {
+                write!(f, "{EARLIER}: uninstall.ps1 ended with {code}\n{output}{errors}")
+            }
+            Self::Left(left) => f.write_str(left),
+        }
+    }
+}
+
+impl From<RemoteError> for Error {
+    fn from(error: RemoteError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
 
 /// The other machine.
 pub(super) struct Remote<'a> {
@@ -37,16 +99,16 @@ impl<'a> Remote<'a> {
     }
 
     /// Copies the files of a folder. What an earlier deployment installed is removed first, with its own scripts.
-    pub(super) fn upload(&mut self, files: &Path) -> Result<(), String> {
+    pub(super) fn upload(&mut self, files: &Path) -> Result<(), RemoteError> {
+        let unreadable = |error| RemoteError::Local(files.to_owned(), error);
         let mut names = Vec::new();
-        for entry in fs::read_dir(files).map_err(|error| format!("{}: {error}", files.display()))? {
-            let name = entry.map_err(|error| format!("{}: {error}", files.display()))?.file_name();
-            let plain = plain_name(&name)
-                .ok_or_else(|| format!("{} cannot be copied: its name is not plain", name.display()))?;
+        for entry in fs::read_dir(files).map_err(unreadable)? {
+            let name = entry.map_err(unreadable)?.file_name();
+            let plain = plain_name(&name).ok_or_else(|| RemoteError::FileName(name.clone()))?;
             names.push(plain.to_owned());
         }
         if !is_plain(&self.dir) {
-            return Err(format!("'{}' cannot be the name of a folder on the machine", self.dir));
+            return Err(RemoteError::FolderName(self.dir.clone()));
         }
         let new = format!("{}.new", self.dir);
         let mut commands = vec![format!("-mkdir {ALL}"), format!("-rm {new}/*"), format!("-mkdir {new}")];
@@ -61,36 +123,29 @@ impl<'a> Remote<'a> {
         if let Some(reason) = reason {
             let undo = [format!("-rm {new}/*"), format!("-rmdir {new}"), format!("-rmdir {ALL}")];
             let is_undone = matches!(self.ssh.files(files, &undo, &|| false), Ok(true));
-            let left = if is_undone {
-                "nothing was changed there".to_owned()
-            } else {
-                format!("the folder {new} may be left there")
-            };
-            return Err(format!("the package could not be copied: {reason}; {left}"));
+            let left = (!is_undone).then_some(new);
+            return Err(RemoteError::NotCopied { reason, left });
         }
         self.remove_earlier()?;
         match self.ssh.files(files, &[format!("rename {new} {}", self.dir)], &|| false) {
             Ok(true) => Ok(()),
-            Ok(false) => {
-                Err(format!("the folder {new} could not get its name {}; it is left on the machine", self.dir))
-            }
-            Err(lost) => Err(format!("{lost}; the folder {new} is left on the machine")),
+            Ok(false) => Err(RemoteError::NotRenamed { new, dir: self.dir.clone() }),
+            Err(lost) => Err(RemoteError::LostWithNew { lost, new }),
         }
     }
 
     /// Removes what an earlier deployment installed, and its folder. Returns whether there was one.
-    pub(super) fn remove_earlier(&mut self) -> Result<bool, String> {
+    pub(super) fn remove_earlier(&mut self) -> Result<bool, RemoteError> {
         let here = Path::new(".");
         let look = [format!("ls {}/uninstall.ps1", self.dir)];
-        if !self.ssh.files(here, &look, &|| false).map_err(|lost| lost.to_string())? {
+        if !self.ssh.files(here, &look, &|| false).map_err(RemoteError::Lost)? {
             return Ok(false);
         }
-        let failed = |reason: String| format!("what an earlier run left could not be removed: {reason}");
-        let ran = self.script("uninstall.ps1", &[], true).map_err(|lost| failed(lost.to_string()))?;
+        let ran = self.script("uninstall.ps1", &[], true).map_err(RemoteError::EarlierLost)?;
         if ran.code != 0 {
-            return Err(failed(format!("uninstall.ps1 ended with {}\n{}{}", ran.code, ran.output, ran.errors)));
+            return Err(RemoteError::EarlierStays(ran));
         }
-        self.delete().map_or(Ok(true), Err)
+        self.delete().map_or(Ok(true), |left| Err(RemoteError::Left(left)))
     }
 
     /// Deletes the folder. Returns what is left if that fails.
@@ -118,12 +173,15 @@ impl Target for Remote<'_> {
         format!("{}/{name}", self.dir)
     }
 
-    fn fetch(&mut self, name: &str, to: &Path) -> Result<(), Lost> {
-        let local = to.file_name().and_then(|name| name.to_str()).unwrap_or(name);
-        let command = format!("get {}/{name} {local}", self.dir);
-        let is_copied = self.ssh.files(to.parent().unwrap_or(Path::new(".")), &[command], &|| false)?;
-        let lost = || Lost::File(format!("{}/{name} could not be copied from the machine", self.dir));
-        is_copied.then_some(()).ok_or_else(lost)
+    fn fetch(&mut self, name: &str, to: &Output) -> Result<(), Lost> {
+        to.write_with(|partial| {
+            let local = partial.file_name().and_then(|name| name.to_str()).unwrap_or(name);
+            let command = format!("get {}/{name} {local}", self.dir);
+            let dir = partial.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let is_copied = self.ssh.files(dir, &[command], &|| false)?;
+            let lost = || Lost::File(format!("{}/{name} could not be copied from the machine", self.dir));
+            is_copied.then_some(()).ok_or_else(lost)
+        })
     }
 
     fn reconnect(&mut self) -> Result<(), Lost> {

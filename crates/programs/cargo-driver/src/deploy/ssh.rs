@@ -12,6 +12,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use command_line::OwnDir;
+use driver_build::Error;
 use driver_exercise::{Lost, POWERSHELL, Ran};
 use tempfile::TempDir;
 
@@ -44,12 +46,14 @@ struct Ended {
 }
 
 impl Ssh {
-    pub(super) fn new(host: &str, config: Option<&Path>, limit: Duration) -> Result<Self, String> {
+    pub(super) fn new(host: &str, config: Option<&Path>, limit: Duration) -> Result<Self, Error> {
         if host.starts_with('-') || host.is_empty() || host.contains(char::is_whitespace) {
-            return Err(format!("'{host}' is not a host: expected a name such as user@machine, as for ssh"));
+            let text = format!("'{host}' is not a host: expected a name such as user@machine, as for ssh");
+            return Err(Error::Usage(text));
         }
         // sftp runs in another folder.
-        let config = config.map(absolute).transpose().map_err(|error| format!("--ssh-config: {error}"))?;
+        let config = config.map(absolute).transpose();
+        let config = config.map_err(|error| Error::Usage(format!("--ssh-config: {error}")))?;
         Ok(Self { host: host.to_owned(), config, limit, shared: None })
     }
 
@@ -61,12 +65,12 @@ impl Ssh {
         let failed = |error: io::Error| Lost::Connection(error.to_string());
         // The path of a socket is at most about 100 bytes long, so it is not in the folder for results.
         let dir = tempfile::Builder::new().prefix("cargo-driver-").tempdir().map_err(failed)?;
-        let errors = dir.path().join("errors");
+        let errors = OwnDir::new(dir.path()).file("errors");
         self.shared = Some(dir);
         let mut command = self.command("ssh");
         command.args(["-N", "-oControlMaster=yes", IDLE, &self.host]);
         // The program that holds the connection stays in the background with its output, so that is not a pipe.
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&errors).map_err(failed)?);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.create_log()?);
         separate(&mut command);
         let mut child = command.spawn().map_err(|error| Lost::Connection(format!("cannot run ssh: {error}")))?;
         let status = wait(&mut child, self.limit, ends)?;

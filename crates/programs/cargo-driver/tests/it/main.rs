@@ -6,6 +6,7 @@ mod framework;
 mod mc;
 mod microsoft;
 mod options;
+mod outputs;
 mod outside;
 mod setup;
 mod shells;

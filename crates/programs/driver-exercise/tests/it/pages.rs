@@ -40,10 +40,40 @@ fn an_output_never_replaces_an_input() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_driver-exercise"));
         let output = command.args(line.split(' ')).current_dir(&dir).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(2) && errors.contains(" is the input "), "{line}: {errors}");
+        assert_eq!(output.status.code(), Some(2), "{line}: {errors}");
+        assert!(errors.contains(" is the input ") || errors.contains(" are the same file, "), "{line}: {errors}");
         for name in names {
             assert_eq!(fs::read_to_string(dir.join(name)).unwrap(), name, "{line}");
         }
         assert_eq!(fs::read_dir(&dir).unwrap().count(), names.len(), "{line}");
+    }
+}
+
+/// The client and the expected trace may be in the package's folder, in which a run writes files of these names.
+#[test]
+fn a_run_keeps_the_client_and_the_trace_that_it_was_given() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outputs-run");
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(dir.join("package/logs")).unwrap();
+    let manifest =
+        "[package]\nname = \"driver\"\n[package.metadata.exercise]\ndevice = '\\\\.\\D'\nrequests = [\"22E000::8\"]\n";
+    fs::write(dir.join("Cargo.toml"), manifest).unwrap();
+    let names = ["driver-client.exe", "windows.etl", "logs/expected.etl", "package.psd1"];
+    for name in names {
+        fs::write(dir.join("package").join(name), name).unwrap();
+    }
+    for (options, reason) in [
+        ("--client package/driver-client.exe", " is the input "),
+        ("--client other.exe --expected package/windows.etl", " is the input "),
+        ("--client other.exe --expected package/logs/expected.etl", " would be removed with the input "),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_driver-exercise"));
+        command.args(["run", "--package", "package", "--out", "out"]).args(options.split(' ')).current_dir(&dir);
+        let output = command.output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{options}: {errors}");
+        assert!(errors.contains(reason), "{options}: {errors}");
+        let given = options.rsplit_once(' ').map(|(_, path)| dir.join(path)).unwrap();
+        assert!(fs::read_to_string(&given).is_ok_and(|text| given.ends_with(text)), "{options}");
     }
 }

@@ -1,8 +1,9 @@
 //! A restart of the machine: it is waited for, up to a limit, and a machine that does not come back is not forgotten.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use command_line::{Inputs, Output, Outputs};
 use driver_exercise::{Exercise, Lost, Options, Outcome, Plan, Ran, Status, Step, Target};
 
 /// A machine on which everything succeeds, except the checks of its restart, which end as given.
@@ -35,7 +36,7 @@ impl Target for Machine {
         name.to_owned()
     }
 
-    fn fetch(&mut self, _name: &str, _to: &Path) -> Result<(), Lost> {
+    fn fetch(&mut self, _name: &str, _to: &Output) -> Result<(), Lost> {
         Ok(())
     }
 
@@ -56,8 +57,8 @@ impl Target for Machine {
 /// Exercises a driver on a machine whose checks end as given. Returns the outcome, and the calls from the restart to the clean-up.
 fn exercise(limit: Duration, checks: Vec<Result<Ran, Lost>>) -> (Outcome, Vec<String>) {
     let mut machine = Machine { checks, calls: Vec::new() };
-    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let options = Options { restart: Some(limit), out, ..Options::default() };
+    let out = Outputs::new(Inputs::new()).dir(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")).into());
+    let options = Options { restart: Some(limit), ..Options::new(out) };
     let outcome = Exercise::new(&mut machine, "driver", &Plan::default(), &options, &mut |_| {}).run();
     assert!(machine.checks.is_empty(), "{:?}", machine.checks);
     let calls = machine.calls.split(|call| call == "restart.ps1 -Now").nth(1).unwrap();

@@ -111,6 +111,45 @@ pub(crate) enum Command {
     Batch(Batch),
 }
 
+impl Command {
+    /// Returns whether the only result is a list or a text on standard output: no verdict, no change of the system, no file.
+    pub(crate) fn is_listing(&self) -> bool {
+        match self {
+            Self::Sessions(_)
+            | Self::Providers(_)
+            | Self::Info(Info::List | Info::Get(_))
+            | Self::Stats(_)
+            | Self::Top(_)
+            | Self::Processes(_)
+            | Self::Activities(_)
+            | Self::Schema(_)
+            | Self::Schemas(Schemas::List) => true,
+            #[cfg(feature = "parquet")]
+            Self::Dataset(dataset) => matches!(dataset, Dataset::Schemas(_)),
+            Self::Decode(line) => line.output.is_none() && line.formats.parquet.is_none(),
+            Self::Stacks(line) => line.output.is_none(),
+            Self::Flame(line) => line.output.is_none(),
+            Self::Profile(line) => line.output.is_none(),
+            Self::Record(line) => line.etl.is_none(),
+            Self::Doctor(_)
+            | Self::Compare(_)
+            | Self::Trim(_)
+            | Self::Export(_)
+            | Self::Batch(_)
+            | Self::Start(_)
+            | Self::Update(_)
+            | Self::Flush(_)
+            | Self::Stop(_)
+            | Self::Autologger(_)
+            | Self::Enable(_)
+            | Self::Disable(_)
+            | Self::Capture(_)
+            | Self::Info(Info::Set(_))
+            | Self::Schemas(Schemas::Add(_)) => false,
+        }
+    }
+}
+
 /// What to do with information classes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Info {

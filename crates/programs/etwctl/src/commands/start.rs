@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use command_line::{Inputs, Output, OutputPath, Outputs, escaped};
+use command_line::{Inputs, Output, OutputError, OutputPath, Outputs, escaped};
 use etw_session::{MODES, Properties, Session, Update};
 use etw_types::session::mode;
 
@@ -40,7 +40,7 @@ pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Fail
 }
 
 /// Checks that the trace file of `--etl` replaces no input.
-pub(super) fn new_trace(inputs: &Inputs, file: &OutputPath) -> Result<Output, String> {
+pub(super) fn new_trace(inputs: &Inputs, file: &OutputPath) -> Result<Output, OutputError> {
     Outputs::new(inputs.clone()).file("--etl", file)
 }
 

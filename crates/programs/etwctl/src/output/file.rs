@@ -1,15 +1,29 @@
 //! The output of a command.
 
+use std::fmt;
 use std::io::{self, BufWriter, Stdout, Write};
 
-use command_line::{Content, Inputs, OutputPath, Outputs, Partial, Screen};
+use command_line::{Content, Inputs, OutputError, OutputPath, Outputs, Partial, Screen};
 use etw_etl::NewFile;
 
 use crate::failure::Failure;
 
-/// Names standard output in an error, as errors of files name their path.
+/// Standard output could not be written, or its reader has closed it. `command_line` has reported it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StdoutError;
+
+impl fmt::Display for StdoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cannot write to standard output")
+    }
+}
+
+impl std::error::Error for StdoutError {}
+
+/// Reports an error of standard output, and tells it from others: a connection can be closed, too.
 pub(super) fn about_stdout(error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
+    command_line::stdout_failed(error);
+    io::Error::new(error.kind(), StdoutError)
 }
 
 /// Creates a file that an interrupt removes until it is complete. A device is written directly.
@@ -25,7 +39,7 @@ pub(crate) struct Destination(Option<command_line::Output>);
 
 impl Destination {
     /// Checks the file of `option`, or standard output. Commands call this before they read any input.
-    pub(crate) fn check(option: &str, path: Option<&OutputPath>, inputs: Inputs) -> Result<Self, String> {
+    pub(crate) fn check(option: &str, path: Option<&OutputPath>, inputs: Inputs) -> Result<Self, OutputError> {
         let mut outputs = Outputs::new(inputs);
         match path {
             Some(path) => outputs.file(option, path).map(|output| Self(Some(output))),

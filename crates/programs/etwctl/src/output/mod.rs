@@ -9,7 +9,7 @@ pub(crate) mod table;
 mod unread;
 
 pub(crate) use aside::Aside;
-pub(crate) use file::{Destination, Output, new_file};
+pub(crate) use file::{Destination, Output, StdoutError, new_file};
 pub(crate) use json::{Json, cell_text, document, milliseconds, object};
 pub(crate) use meter::Meter;
 pub(crate) use sink::Sink;

@@ -24,6 +24,7 @@ impl<W: Write> Unread<W> {
         }
         match write(&mut self.out) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe && self.goes_on => {
+                command_line::stdout_failed(&error);
                 self.is_closed = true;
                 Ok(dropped)
             }

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use command_line::OwnDir;
 use etw_etl::{Decoder, EventRef};
 use serde_json::json;
 
@@ -101,7 +102,7 @@ impl Dataset {
             fs::create_dir_all(&partial)?;
             for entry in fs::read_dir(&partial)?.flatten() {
                 if entry.file_name().to_string_lossy().starts_with(&id) {
-                    let _ = fs::remove_dir_all(entry.path());
+                    let _ = OwnDir::new(entry.path()).remove();
                 }
             }
             Ok(())

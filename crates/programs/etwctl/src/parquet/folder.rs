@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-use command_line::{Partial, device_of_name};
+use command_line::{OwnDir, Partial, device_of_name};
 use etw_etl::{Decoded, Decoder, EventRef, Flat};
 use parquet::errors::ParquetError;
 use serde_json::Value as Json;
@@ -365,7 +365,7 @@ impl Drop for Folder {
     /// Removes an incomplete folder. After a successful `finish`, there is nothing to remove.
     fn drop(&mut self) {
         self.open.clear();
-        let _ = fs::remove_dir_all(&self.beside);
+        let _ = OwnDir::new(&self.beside).remove();
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use command_line::{device_of_name, error, exit, info};
+use command_line::{Inputs, Outputs, device_of_name, error, exit, info};
 use der::DateTime;
 
 use crate::catalog::{Catalog, Member, Version};
@@ -39,6 +39,14 @@ struct Line {
     systems: Vec<String>,
     processors: Vec<Arch>,
     makes_catalogs: bool,
+}
+
+/// A catalog.
+struct Made {
+    name: String,
+    bytes: Vec<u8>,
+    /// The names of the files that it lists, besides its INF.
+    members: Vec<String>,
 }
 
 impl Line {
@@ -77,9 +85,16 @@ impl Line {
         if setups.is_empty() {
             return Err(format!("{} has no .inf file", self.dir.display()));
         }
-        let catalogs: Vec<_> = setups.iter().map(|path| self.catalog(path, clock)).collect::<Result<_, _>>()?;
+        let mut inputs = Inputs::new().files(&setups);
+        let mut catalogs = Vec::new();
+        for path in &setups {
+            let catalog = self.catalog(path, clock)?;
+            inputs = inputs.files(catalog.members.iter().map(|name| self.dir.join(name)));
+            catalogs.push((catalog.name, catalog.bytes));
+        }
         if self.makes_catalogs {
-            add(&self.dir, &catalogs).map_err(|problem| problem.to_string())?;
+            let outputs = Outputs::new(inputs).dir(&self.dir.clone().into());
+            add(&outputs, &catalogs).map_err(|problem| problem.to_string())?;
             for (name, _) in catalogs {
                 info(&format!("{}: without a signature", self.dir.join(name).display()));
             }
@@ -87,8 +102,8 @@ impl Line {
         Ok(())
     }
 
-    /// The name and the bytes of the catalog of an INF.
-    fn catalog(&self, path: &Path, clock: Clock) -> Result<(String, Vec<u8>), String> {
+    /// Makes the catalog of an INF.
+    fn catalog(&self, path: &Path, clock: Clock) -> Result<Made, String> {
         let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
         let described = |fault| describe(path, &fault).to_string();
         let bytes = read(path)?;
@@ -111,8 +126,9 @@ impl Line {
         }
         let setup = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut members = vec![Member::new(&setup, &bytes)];
-        for file in files_of(&inf) {
-            members.push(Member::new(&file, &read(&self.dir.join(&file))?));
+        let files = files_of(&inf);
+        for file in &files {
+            members.push(Member::new(file, &read(&self.dir.join(file))?));
         }
         let mut hardware_ids = Vec::new();
         for id in self.processors.iter().flat_map(|arch| inf.hardware_ids(*arch)) {
@@ -122,7 +138,8 @@ impl Line {
         }
         let systems = self.systems.join(",");
         let catalog = Catalog { version: Version::V2, systems, hardware_ids, members, time: clock.stamp };
-        Ok((name, catalog.unsigned().map_err(|error| at(&error.to_string()))?))
+        let bytes = catalog.unsigned().map_err(|error| at(&error.to_string()))?;
+        Ok(Made { name, bytes, members: files })
     }
 }
 

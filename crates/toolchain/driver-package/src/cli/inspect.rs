@@ -43,6 +43,13 @@ pub(super) struct Arguments {
     rules: bool,
 }
 
+impl Arguments {
+    /// Returns whether only the rules are printed.
+    pub(super) fn is_listing(&self) -> bool {
+        self.rules
+    }
+}
+
 /// The maximum size of a file, which is read into memory. No driver is larger.
 const LARGEST_FILE: u64 = 256 << 20;
 

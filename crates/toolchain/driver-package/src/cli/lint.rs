@@ -33,6 +33,13 @@ pub(super) struct Arguments {
     rules: bool,
 }
 
+impl Arguments {
+    /// Returns whether only the rules are printed.
+    pub(super) fn is_listing(&self) -> bool {
+        self.rules
+    }
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every command")]
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     if arguments.rules {

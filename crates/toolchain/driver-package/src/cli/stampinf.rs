@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use command_line::{error, exit, info};
+use command_line::{Inputs, Outputs, error, exit, info};
 use der::DateTime;
 
 use crate::inf::{Arch, DriverVersion, Stamp, Text, parse_date, stamp};
@@ -95,7 +95,9 @@ impl Line {
         let name = place.file_name().and_then(OsStr::to_str).map(str::to_owned);
         let (dir, name) =
             place.parent().zip(name).ok_or_else(|| format!("{}: its name is not UTF-8", file.display()))?;
-        add(dir, &[(name, stamped.text.encode())]).map_err(|problem| problem.to_string())?;
+        // It changes this file: there is no other input.
+        let outputs = Outputs::new(Inputs::new()).dir(&dir.to_owned().into());
+        add(&outputs, &[(name, stamped.text.encode())]).map_err(|problem| problem.to_string())?;
         if self.is_verbose {
             info(&format!("{}: DriverVer = {}", file.display(), self.stamp.version));
         }

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use command_line::Inputs;
+use command_line::{Inputs, Outputs};
 
 use super::events::Events;
 use super::extras::{self, ETWCTL, File};
@@ -133,21 +133,11 @@ impl Adoption {
         files.extend(described);
         let (added, replaced) = found.sort_out(&mut files, self.replace)?;
         keys::refuse(&found.dir, &files, None)?;
-        self.refuse_inputs(&found, &files)?;
-        write::add(&found.dir, &files)?;
-        Ok(Adopted { dir: found.dir, arch, added, replaced, warnings })
-    }
-}
-
-impl Adoption {
-    /// Refuses to replace a file that one of the new files was made from.
-    fn refuse_inputs(&self, found: &Found, files: &[File]) -> Result<(), Problem> {
         let scripts = self.scripts.iter().fold(Inputs::new(), |all, dir| all.file_or_folder(dir, &["ps1"]));
-        let inputs = scripts.files(&self.etwctl);
-        files.iter().try_for_each(|(name, _)| {
-            let result = inputs.check("the new file", &found.dir.join(name));
-            result.map_err(|text| found.problem(name, "package-file", text))
-        })
+        // None of the files replaces one that it was made from.
+        let outputs = Outputs::new(scripts.files(&self.etwctl));
+        write::add(&outputs.dir(&found.dir.clone().into()), &files)?;
+        Ok(Adopted { dir: found.dir, arch, added, replaced, warnings })
     }
 }
 

@@ -116,6 +116,7 @@ fn store(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Creates a file that other users cannot read.
+#[expect(clippy::disallowed_methods, reason = "a new file, which replaces none")]
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

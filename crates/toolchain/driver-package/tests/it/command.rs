@@ -228,13 +228,20 @@ fn every_release_of_windows_can_be_selected() {
 fn without_a_reader_it_ends_quietly() {
     let folder = tools::folder("command-unread");
     fs::write(folder.join("good.sys"), Driver::default().build()).unwrap();
-    for arguments in [&["--help"][..], &["inspect", "good.sys"], &["inspect", "--json", "good.sys"]] {
+    // A verdict that nobody has read in full is not one.
+    for (arguments, expected) in [
+        (&["--help"][..], 0),
+        (&["inspect", "--rules"], 0),
+        (&["inspect", "good.sys"], 2),
+        (&["inspect", "--json", "good.sys"], 2),
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = Command::new(env!("CARGO_BIN_EXE_driver-package"));
         let child = command.current_dir(&folder).args(arguments).stdout(writer).stderr(Stdio::piped()).spawn();
         let output = child.and_then(Child::wait_with_output).unwrap();
-        assert_eq!((output.status.code(), messages(&output)), (Some(0), String::new()), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(expected), "{arguments:?}");
+        assert_eq!(messages(&output), "", "{arguments:?}");
     }
 }
 

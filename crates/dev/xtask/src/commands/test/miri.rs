@@ -74,7 +74,7 @@ fn start(context: &Context) -> Result<Runs, Error> {
     for (name, part) in parts {
         // The engine reads the time of day, which isolation forbids.
         let command = miri().env("MIRIFLAGS", "-Zmiri-disable-isolation").args(["test"]).args(part);
-        runs.push(Background::start(context.path(&format!("target/{name}.log")), command)?);
+        runs.push(Background::start(context.target().file(format!("{name}.log")), command)?);
     }
     Ok(Runs::Started(runs))
 }

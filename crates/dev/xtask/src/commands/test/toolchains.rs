@@ -6,6 +6,7 @@ use std::{env, fs};
 
 use crate::context::Context;
 use crate::steps::{Outcome, Step};
+use command_line::OwnDir;
 use driver_build::setup::{WindowsToolchain, note};
 use driver_build::{Error, Options, prepare};
 
@@ -115,7 +116,7 @@ fn newest(context: &Context) -> Result<Outcome, Error> {
     if env::var_os("CI").is_some() {
         // Space that could not be freed may not be needed.
         for dir in LEFT_BEHIND {
-            let _ = fs::remove_dir_all(context.path(dir));
+            let _ = OwnDir::new(context.path(dir)).remove();
         }
     }
     let variables = toolchain.to_env(&toolchain.ensure_driver_targets(context));

@@ -6,6 +6,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::OutputError;
 use crate::shown;
 
 /// The inputs of a command.
@@ -63,6 +64,13 @@ impl Inputs {
         self
     }
 
+    /// Adds the files that are in a folder now, without those in its subfolders.
+    #[must_use]
+    pub fn files_in(self, dir: &Path) -> Self {
+        let paths = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        self.files(paths.filter(|path| path.is_file()))
+    }
+
     /// Adds standard input, which may be redirected from a file.
     #[must_use]
     pub fn stdin(mut self) -> Self {
@@ -81,22 +89,41 @@ impl Inputs {
     ///
     /// # Errors
     ///
-    /// A message that names both.
-    pub fn check(&self, option: &str, output: &Path) -> Result<(), String> {
+    /// If it is one: the error names both.
+    pub fn check(&self, option: &str, output: &Path) -> Result<(), OutputError> {
         let same = Identity::from_path(output).and_then(|output| self.find(&output));
         same.map_or(Ok(()), |input| {
-            Err(format!("{option} {} is the input {input}: choose another file", shown(output)))
+            Err(OutputError::Input { option: option.to_owned(), output: output.to_owned(), input })
         })
+    }
+
+    /// Checks that a folder whose files are removed contains none of the inputs, under any name.
+    pub(super) fn check_removed(&self, dir: &Path) -> Result<(), OutputError> {
+        // A folder that does not exist contains nothing.
+        let Ok(whole) = dir.canonicalize() else { return Ok(()) };
+        let is_below = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&whole));
+        // A link in the folder, too, whose file is elsewhere.
+        let is_inside = |path: &Path| is_below(path) || (path.exists() && path.parent().is_some_and(is_below));
+        let input = self.0.iter().find_map(|source| match source {
+            Source::File(path) => is_inside(path).then(|| shown(path)),
+            Source::Folder(path, _) if is_inside(path) => Some(shown(path)),
+            Source::Folder(path, extensions) => {
+                below(path, extensions).into_iter().find(|path| is_inside(path)).map(|path| shown(&path))
+            }
+            // A stream has no path. Its file stays open, also if its name is removed.
+            Source::Stdin => None,
+        });
+        input.map_or(Ok(()), |input| Err(OutputError::Removed { dir: dir.to_owned(), input }))
     }
 
     /// Checks that standard output is not redirected to one of the inputs.
     ///
     /// # Errors
     ///
-    /// A message that names the input.
-    pub fn check_stdout(&self) -> Result<(), String> {
+    /// If it is: the error names the input.
+    pub fn check_stdout(&self) -> Result<(), OutputError> {
         let same = stream(io::stdout()).and_then(|output| self.find(&output));
-        same.map_or(Ok(()), |input| Err(format!("standard output is the input {input}: choose another file")))
+        same.map_or(Ok(()), |input| Err(OutputError::Stdout { input }))
     }
 
     /// Finds the input with this identity, and returns its name.
@@ -115,7 +142,8 @@ impl Inputs {
 /// The files below a folder with one of these extensions. Folders that cannot be read, and links to folders, are left out.
 fn below(dir: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let is_read = |extension: &OsStr| extensions.iter().any(|known| extension.eq_ignore_ascii_case(known));
-    let (mut found, mut dirs) = (Vec::new(), vec![dir.to_owned()]);
+    let mut found = Vec::new();
+    let mut dirs = vec![dir.to_owned()];
     while let Some(dir) = dirs.pop() {
         for path in fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
             if path.is_dir() && !path.is_symlink() {
@@ -187,14 +215,15 @@ mod tests {
         fs::hard_link(&input, dir.join("hard")).unwrap();
         let inputs = Inputs::new().files([&input]);
         for name in ["a.etl", "link", "hard", "sub/../a.etl"] {
-            let error = inputs.check("--output", &dir.join(name)).unwrap_err();
-            assert!(error.starts_with("--output ") && error.ends_with("a.etl: choose another file"), "{error}");
+            let error = inputs.check("--output", &dir.join(name)).unwrap_err().to_string();
+            assert!(error.starts_with("--output "), "{error}");
+            assert!(error.ends_with("a.etl: choose another file"), "{error}");
         }
         fs::write(dir.join("other"), "").unwrap();
         for name in ["other", "missing", "sub"] {
-            assert_eq!(inputs.check("--output", &dir.join(name)), Ok(()), "{name}");
+            assert!(inputs.check("--output", &dir.join(name)).is_ok(), "{name}");
         }
-        assert_eq!(Inputs::new().file("/dev/null").check("--output", Path::new("/dev/null")), Ok(()), "a device");
+        assert!(Inputs::new().file("/dev/null").check("--output", Path::new("/dev/null")).is_ok(), "a device");
         fs::remove_dir_all(dir).unwrap();
     }
 

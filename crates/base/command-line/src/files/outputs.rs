@@ -3,9 +3,12 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::inputs::{Identity, Inputs};
+use super::{OutputError, OwnDir, partial};
 use crate::shown;
 
 /// A file or folder to write, as the command line names it.
@@ -30,9 +33,60 @@ impl fmt::Display for OutputPath {
     }
 }
 
-/// A file that may be written: it is none of the inputs of its command.
+/// A file that may be written: it is none of the inputs of its command, or it is in a folder of the program's own.
 #[derive(Clone, Debug)]
 pub struct Output(PathBuf);
+
+impl Output {
+    pub(super) fn unchecked(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Writes the file. It gets its name when it is complete, and the mode of a file that it replaces; until then that file stays
+    /// unchanged. A device is written directly.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written: the error names it.
+    pub fn write(&self, contents: impl AsRef<[u8]>) -> Result<(), OutputError> {
+        let written = partial::write(&self.0, |file| io::Write::write_all(file, contents.as_ref()));
+        written.map_err(|error| OutputError::Write(self.0.clone(), error))
+    }
+
+    /// Creates the file, or empties it, for another program that prints into it.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be created: the error names it.
+    pub fn create_log(&self) -> Result<fs::File, OutputError> {
+        fs::File::create(&self.0).map_err(|error| OutputError::Write(self.0.clone(), error))
+    }
+
+    /// Lets another program write the file: `write` gets a path beside it. The file gets its name when `write` succeeds.
+    ///
+    /// # Errors
+    ///
+    /// The error of `write`, or if the file cannot be renamed.
+    pub fn write_with<E: From<OutputError>>(&self, write: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
+        partial::write_with(&self.0, write, |error| OutputError::Write(self.0.clone(), error).into())
+    }
+
+    /// Writes a copy of a file, as [`write`](Self::write) does.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be read or the other not be written: the error names it.
+    pub fn copy(&self, from: &Path) -> Result<(), OutputError> {
+        let unreadable = |error| OutputError::Read(from.to_owned(), error);
+        let mut source = fs::File::open(from).map_err(unreadable)?;
+        // Opening a folder succeeds, reading it does not.
+        if source.metadata().map_err(unreadable)?.is_dir() {
+            return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+        }
+        let written = partial::write(&self.0, |file| io::copy(&mut source, file).map(drop));
+        written.map_err(|error| OutputError::Write(self.0.clone(), error))
+    }
+}
 
 impl AsRef<Path> for Output {
     fn as_ref(&self) -> &Path {
@@ -60,15 +114,34 @@ impl OutputDir {
         Self { path: self.path.join(name), inputs: self.inputs.clone() }
     }
 
+    /// Creates the folder, and those above it, unless it exists.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be created: the error names it.
+    pub fn create(&self) -> Result<(), OutputError> {
+        fs::create_dir_all(&self.path).map_err(|error| OutputError::Write(self.path.clone(), error))
+    }
+
     /// Checks a file in the folder.
     ///
     /// # Errors
     ///
-    /// A message that names the file and the input that it would replace.
-    pub fn file(&self, name: &str) -> Result<Output, String> {
+    /// If it would replace an input: the error names both.
+    pub fn file(&self, name: &str) -> Result<Output, OutputError> {
         let path = self.path.join(name);
         self.inputs.check("the output", &path)?;
         Ok(Output(path))
+    }
+
+    /// Checks a folder that is removed or replaced as a whole. Then it is the program's own.
+    ///
+    /// # Errors
+    ///
+    /// If an input is in the folder: the error names both.
+    pub fn into_own(self) -> Result<OwnDir, OutputError> {
+        self.inputs.check_removed(&self.path)?;
+        Ok(OwnDir::new(self.path))
     }
 }
 
@@ -85,7 +158,8 @@ impl OutputDir {
 /// assert!(outputs.file("--etl", &OutputPath::from(input)).is_err());
 /// let trace = OutputPath::from(dir.join("trace.etl"));
 /// let output = outputs.file("--etl", &trace)?;
-/// assert_eq!(output.as_ref(), dir.join("trace.etl"));
+/// output.write("events")?;
+/// assert_eq!(std::fs::read(dir.join("trace.etl"))?, b"events");
 /// assert!(outputs.file("--coverage", &trace).is_err());
 /// # std::fs::remove_dir_all(dir)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -115,12 +189,12 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// A message that names the file, and the input or the other option with the same file.
-    pub fn file(&mut self, option: &str, path: &OutputPath) -> Result<Output, String> {
+    /// If it is an input or the file of another option: the error names both.
+    pub fn file(&mut self, option: &str, path: &OutputPath) -> Result<Output, OutputError> {
         let OutputPath(path) = path;
         self.inputs.check(option, path)?;
         if let Some((other, _)) = self.files.iter().find(|(_, known)| is_same(known, path)) {
-            return Err(format!("{option} and {other} are the same file, {}: choose another one", shown(path)));
+            return Err(OutputError::Twice { option: option.to_owned(), other: other.clone(), path: path.clone() });
         }
         self.files.push((option.to_owned(), path.clone()));
         Ok(Output(path.clone()))
@@ -136,8 +210,8 @@ impl Outputs {
     ///
     /// # Errors
     ///
-    /// A message that names the input.
-    pub fn stdout(&self) -> Result<(), String> {
+    /// If it is: the error names the input.
+    pub fn stdout(&self) -> Result<(), OutputError> {
         self.inputs.check_stdout()
     }
 }
@@ -157,54 +231,4 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 #[cfg(test)]
 #[cfg(unix)]
-mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
-    use std::path::{Path, PathBuf};
-
-    use super::{Inputs, OutputPath, Outputs};
-
-    fn dir(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("command-line-outputs-{name}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        dir
-    }
-
-    fn path(path: impl AsRef<Path>) -> OutputPath {
-        path.as_ref().to_owned().into()
-    }
-
-    #[test]
-    fn two_options_cannot_name_one_file() {
-        let dir = dir("twice");
-        let mut outputs = Outputs::new(Inputs::new());
-        outputs.file("--etl", &path(dir.join("a"))).unwrap();
-        outputs.file("--other", &path(dir.join("b"))).unwrap();
-        let error = outputs.file("--coverage", &path(dir.join("./a"))).unwrap_err();
-        assert!(error.starts_with("--coverage and --etl are the same file, "), "{error}");
-        fs::write(dir.join("a"), "").unwrap();
-        symlink(dir.join("a"), dir.join("link")).unwrap();
-        outputs.file("--coverage", &path(dir.join("link"))).unwrap_err();
-        fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn devices_can_be_written_twice() {
-        let mut outputs = Outputs::new(Inputs::new());
-        outputs.file("--etl", &path("/dev/null")).unwrap();
-        outputs.file("--coverage", &path("/dev/null")).unwrap();
-    }
-
-    #[test]
-    fn a_file_in_a_folder_that_leads_to_an_input_is_refused() {
-        let dir = dir("folder");
-        fs::write(dir.join("driver.sys"), "input").unwrap();
-        fs::create_dir(dir.join("out")).unwrap();
-        symlink(dir.join("driver.sys"), dir.join("out/coverage.html")).unwrap();
-        let out = Outputs::new(Inputs::new().file(dir.join("driver.sys"))).dir(&path(dir.join("out")));
-        let error = out.file("coverage.html").unwrap_err();
-        assert!(error.contains("coverage.html is the input "), "{error}");
-        assert_eq!(out.dir("corpus").file("a.steps").unwrap().as_ref(), dir.join("out/corpus/a.steps"));
-        fs::remove_dir_all(dir).unwrap();
-    }
-}
+mod tests;
