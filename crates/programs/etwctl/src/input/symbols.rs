@@ -44,13 +44,15 @@ pub(crate) struct Pdbs {
 }
 
 impl Pdbs {
-    /// Takes files, and all PDBs in folders and the folders below them. Looks up the PDBs of other images in `stores`.
+    /// Takes files, and all PDBs in folders and the folders below them. Looks up the PDBs of other images in `stores`. A file that is
+    /// named must be a PDB, even if the trace needs none with its name.
     pub(crate) fn open(paths: &[PathBuf], stores: SymbolStores) -> Result<Self, Failure> {
         let mut pdbs = Self { stores, ..Self::default() };
         for path in paths {
             let cannot = |error: io::Error| io::Error::new(error.kind(), format!("--pdb {}: {error}", path.display()));
             if !path.is_dir() {
-                fs::metadata(path).map_err(cannot)?;
+                let bytes = read_file(path).map_err(cannot)?;
+                Msf::parse(&bytes).map_err(|error| Failure::Usage(format!("--pdb {}: {error}", path.display())))?;
                 pdbs.add(path.clone());
                 continue;
             }
@@ -132,10 +134,7 @@ impl Pdbs {
 
     fn read(&self, path: &Path) -> Option<(Option<Guid>, Table)> {
         let read = || {
-            if fs::metadata(path).map_err(|error| error.to_string())?.len() > MAX_PDB {
-                return Err("the file is larger than 2 GiB".to_owned());
-            }
-            let bytes = fs::read(path).map_err(|error| error.to_string())?;
+            let bytes = read_file(path).map_err(|error| error.to_string())?;
             let msf = Msf::parse(&bytes).map_err(|error| error.to_string())?;
             let table = Table::read(&msf).map_err(|error| error.to_string())?;
             Ok((msf.id().map(Guid::from_bytes_le), table))
@@ -154,6 +153,14 @@ impl Pdbs {
             messages
         })
     }
+}
+
+/// Reads a PDB that is not too large.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.len() > MAX_PDB {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is larger than 2 GiB"));
+    }
+    fs::read(path)
 }
 
 /// The name of a file in lower case, without folders and extension.

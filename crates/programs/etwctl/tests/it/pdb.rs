@@ -198,3 +198,22 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
     assert!(damaged.err.contains("note: skipped "), "{}", damaged.err);
     assert_eq!(run("stacks FILE --pdb no-such.pdb").code, 2);
 }
+
+/// Also if no image of the trace has the file's name, so that the file would not be read.
+#[test]
+fn a_file_that_is_no_pdb_is_named() {
+    let folder = folder("junk");
+    let file = folder.join("a.etl");
+    trace(&file, 0x1000, None);
+    for (name, text) in
+        [("driver.pdb", "junk"), ("other.pdb", ""), ("cut.pdb", "Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0")]
+    {
+        let pdb = folder.join(name);
+        fs::write(&pdb, text).unwrap();
+        for command in ["decode", "stacks", "stats"] {
+            let run = common::etwctl(&format!("{command} {} --pdb {}", file.display(), pdb.display()));
+            assert_eq!(run.code, 2, "{command} {name}: {}", run.err);
+            assert!(run.err.contains(&format!("error: --pdb {}: ", pdb.display())), "{command} {name}: {}", run.err);
+        }
+    }
+}
