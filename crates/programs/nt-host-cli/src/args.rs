@@ -90,10 +90,8 @@ pub(super) struct RunOptions {
     /// Write the events to a trace file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) etl: Option<OutputPath>,
-    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
-    pub(super) coverage: Option<Option<OutputPath>>,
+    #[command(flatten)]
+    pub(super) coverage: Coverage,
 }
 
 /// The arguments of `matrix`.
@@ -106,10 +104,8 @@ pub(super) struct MatrixOptions {
     pub(super) seed: Option<u64>,
     #[command(flatten)]
     pub(super) lifecycle: Lifecycle,
-    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
-    pub(super) coverage: Option<Option<OutputPath>>,
+    #[command(flatten)]
+    pub(super) coverage: Coverage,
 }
 
 /// The arguments of `compare`.
@@ -119,6 +115,23 @@ pub(super) struct CompareOptions {
     pub(super) run: Options,
     #[command(flatten)]
     pub(super) lifecycle: Lifecycle,
+}
+
+/// Whether to record which code of the driver runs.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Coverage {
+    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
+    #[arg(id = "coverage", long = "coverage", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
+    pub(super) file: Option<Option<OutputPath>>,
+}
+
+/// The release to imitate.
+#[derive(Args, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Release {
+    /// Imitate this Windows release, from the list below
+    #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
+    pub(super) os: Os,
 }
 
 /// What a run does with the driver besides the steps of clients.
@@ -167,10 +180,8 @@ pub(super) struct FuzzOptions {
     /// Make all random choices the same for the same N
     #[arg(long, value_name = "N", value_parser = number)]
     pub(super) seed: Option<u64>,
-    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
-    pub(super) coverage: Option<Option<OutputPath>>,
+    #[command(flatten)]
+    pub(super) coverage: Coverage,
 }
 
 /// Returns the command line as users of `cargo driver` see it: the options follow `--`, and the image is that of their driver.
@@ -201,9 +212,8 @@ pub(super) struct List {
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Imitate this Windows release, from the list below
-    #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
-    pub(super) os: Os,
+    #[command(flatten)]
+    pub(super) release: Release,
 }
 
 /// What describes a run, for all commands that run the driver.
@@ -213,9 +223,8 @@ pub(super) struct Options {
     /// The driver's image
     #[arg(value_name = "FILE.sys")]
     pub(super) path: PathBuf,
-    /// Imitate this Windows release, from the list below
-    #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
-    pub(super) os: Os,
+    #[command(flatten)]
+    pub(super) release: Release,
     /// Load another image before the driver, for example one that exports routines to it; repeatable
     #[arg(long, value_name = "FILE.sys")]
     pub(super) with: Vec<PathBuf>,

@@ -74,8 +74,8 @@ fn start(description: clap::Command, words: impl Iterator<Item = OsString>) -> E
         Command::Compare(options) => compare::compare(&options),
         Command::Framework { command } => framework::framework(&command),
         Command::List(list) => match &list.path {
-            Some(path) => list::list(path, list.os, list.json),
-            None => list::list_all(list.os, list.json),
+            Some(path) => list::list(path, list.release.os, list.json),
+            None => list::list_all(list.release.os, list.json),
         },
     };
     // A report that nobody has read in full must not look like a clean run.

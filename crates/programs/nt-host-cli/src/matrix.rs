@@ -19,7 +19,7 @@ pub(super) fn matrix(options: &MatrixOptions) -> u8 {
     let builder = builder(&options.run, false);
     let builder = options.lifecycle.allow.iter().fold(builder, |builder, kind| builder.allow(*kind));
     let checked = outputs(&builder, &options.run, &[]);
-    let covered = checked.and_then(|mut outputs| with_coverage(builder, options.coverage.as_ref(), &mut outputs));
+    let covered = checked.and_then(|mut outputs| with_coverage(builder, &options.coverage, &mut outputs));
     let builder = match covered {
         Ok(builder) => builder,
         Err(reason) => {

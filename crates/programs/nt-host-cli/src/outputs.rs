@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use command_line::{Inputs, Output, OutputPath, Outputs};
+use command_line::{Inputs, Output, Outputs};
 use etw_etl::NewFile;
 
-use super::args::Options;
+use super::args::{Coverage, Options};
 use nt_host::Builder;
 
 /// Finds what a run with these options reads, besides `others`. The outputs of its command must be none of that.
@@ -21,10 +21,10 @@ pub(super) fn outputs(builder: &Builder, options: &Options, others: &[PathBuf]) 
 /// Adds `--coverage` to a run: with a file, or without.
 pub(super) fn with_coverage(
     builder: Builder,
-    coverage: Option<&Option<OutputPath>>,
+    coverage: &Coverage,
     outputs: &mut Outputs,
 ) -> Result<Builder, String> {
-    Ok(match coverage {
+    Ok(match &coverage.file {
         Some(Some(path)) => builder.coverage(outputs.file("--coverage", path).map_err(|error| error.to_string())?),
         Some(None) => builder.measure_coverage(),
         None => builder,

@@ -23,7 +23,7 @@ use nt_host::{Builder, Error, Failure, Finding, NtHost, Outcome, Report};
 
 /// Creates the builder of a run, without what only some commands have. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
-    let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
+    let mut builder = NtHost::builder().driver(&options.path).os(options.release.os).trace_all();
     for path in &options.with {
         builder = builder.with(path);
     }
@@ -149,7 +149,7 @@ fn prepare(options: &RunOptions) -> Result<(NtHost, Option<Output>), (u8, String
     let builder = options.lifecycle.allow.iter().fold(builder, |builder, kind| builder.allow(*kind));
     let builder = if options.stacks { builder.stacks() } else { builder };
     let mut outputs = outputs(&builder, &options.run, &[]).map_err(usage)?;
-    let builder = with_coverage(builder, options.coverage.as_ref(), &mut outputs).map_err(usage)?;
+    let builder = with_coverage(builder, &options.coverage, &mut outputs).map_err(usage)?;
     let builder = if options.debug { debugger::wait(builder, &options.run.path) } else { builder };
     let builder = options.seed.into_iter().fold(builder, Builder::seed);
     let etl = options.etl.as_ref().map(|path| outputs.file("--etl", path)).transpose();

@@ -37,7 +37,7 @@ fn file_names_need_not_be_valid_utf_8() {
 fn a_run_is_described() {
     let line = "run a.sys --os win7 --hide X --fail Y=C000009A@2 --ioctl 222000:0aff --seed 0x10 --json --no-device";
     let options = run(line, &[]);
-    assert_eq!(options.run.os.name(), "win7");
+    assert_eq!(options.run.release.os.name(), "win7");
     let kind = RequestKind::DEVICE_CONTROL;
     let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT, ..IoRequest::default() };
     assert_eq!(options.run.steps.0, [Step::Request { request }]);
