@@ -19,11 +19,7 @@ pub(super) fn outputs(builder: &Builder, options: &Options, others: &[PathBuf]) 
 }
 
 /// Adds `--coverage` to a run: with a file, or without.
-pub(super) fn with_coverage(
-    builder: Builder,
-    coverage: &Coverage,
-    outputs: &mut Outputs,
-) -> Result<Builder, String> {
+pub(super) fn with_coverage(builder: Builder, coverage: &Coverage, outputs: &mut Outputs) -> Result<Builder, String> {
     Ok(match &coverage.file {
         Some(Some(path)) => builder.coverage(outputs.file("--coverage", path).map_err(|error| error.to_string())?),
         Some(None) => builder.measure_coverage(),

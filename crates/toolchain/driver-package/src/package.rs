@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use adopt::{Adopted, Adoption};
-pub use clock::Clock;
+pub use clock::{Clock, ClockError};
 use command_line::{Inputs, Outputs};
 
 use der::DateTime;
@@ -38,7 +38,7 @@ pub(crate) use write::add;
 use crate::catalog::{Catalog, Member, Version, systems};
 use crate::inf::{Arch, Inf, parse_date};
 use crate::problem::{Problem, Problems};
-use crate::sign::{Identity, Signer, sign_image};
+use crate::sign::{Identity, Signer, SignerError, sign_image};
 
 pub(crate) fn has_extension(name: impl AsRef<Path>, extension: &str) -> bool {
     name.as_ref().extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
@@ -152,7 +152,8 @@ impl Request {
         };
         files.push((self.named("cat"), catalog.sign(identity).map_err(failed("cat"))?));
         let certificate = identity.to_cer().map_err(failed("cer"))?;
-        let wrong = |text: String| Problem::error(Path::new(&self.certificate), "certificate-file", text);
+        let wrong =
+            |error: SignerError| Problem::error(Path::new(&self.certificate), "certificate-file", error.to_string());
         let signer = Signer::of_file(&certificate).map_err(wrong)?;
         let requirements = Requirements::from_package(&setup.inf, &image, arch);
         warnings.extend(requirements.warning(&self.inx));

@@ -19,5 +19,6 @@ pub use digest::{Digests, image_digests};
 pub(crate) use digest::{hex, image_parts};
 pub use identity::Identity;
 pub use image::sign_image;
+pub use pem::PemError;
 pub(crate) use pkcs7::{sign, unsigned};
-pub use signer::{Signer, Trust};
+pub use signer::{Signer, SignerError, Trust};

@@ -162,7 +162,7 @@ fn signed_catalog(account: &mut Account, bytes: &[u8], context: &Context) -> Opt
                 account.add("members", Mark::Note, format!("it lists {} files", members.len()));
                 list.get_or_insert(members);
             }
-            Err(reason) => account.add("members", Mark::Failed, reason),
+            Err(refusal) => account.refuse("members", &refusal),
         }
     });
     list

@@ -122,7 +122,8 @@ fn facts(dir: &Path) -> Result<Facts, String> {
     let text = Text::decode(&inf).map_err(named)?;
     add_inf(&Inf::parse(&text.text).map_err(named)?, &mut facts);
     let (path, catalog) = only(dir, "cat")?;
-    let members = Members::from_catalog(&catalog).map_err(|reason| format!("{}: {reason}", path.display()))?;
+    let members =
+        Members::from_catalog(&catalog).map_err(|refusal| format!("{}: {}", path.display(), refusal.text()))?;
     for (name, bytes) in [("the image", &image), ("the INF", &inf)] {
         let is_listed = if members.contains(bytes) { "listed" } else { "not listed" };
         add(&mut facts, "catalog", format!("{name} is {is_listed}"));

@@ -21,6 +21,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
     let made = Clock::new(SystemTime::now(), epoch.as_deref())
+        .map_err(|error| error.to_string())
         .and_then(|clock| Line::parse(&words).and_then(|line| line.run(clock)));
     match made {
         Ok(()) => ExitCode::SUCCESS,

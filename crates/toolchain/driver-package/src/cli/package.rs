@@ -69,7 +69,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
-    let clock = Clock::new(SystemTime::now(), epoch.as_deref())?;
+    let clock = Clock::new(SystemTime::now(), epoch.as_deref()).map_err(|error| error.to_string())?;
     let activity = Activity::begin("making the package");
     let (made, was_interrupted) = make(arguments, clock);
     drop(activity);

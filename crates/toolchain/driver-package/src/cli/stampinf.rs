@@ -20,6 +20,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let stamped = Clock::new(SystemTime::now(), variable("SOURCE_DATE_EPOCH").as_deref())
+        .map_err(|error| error.to_string())
         .and_then(|clock| DateTime::from_unix_duration(clock.stamp).map_err(|error| error.to_string()))
         .and_then(|now| Line::parse(&words, now, &variable))
         .and_then(|line| line.run());

@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let mut context = Context::new(now);
     for path in &arguments.trusted {
-        let signers = read(path).and_then(|bytes| Signer::all_of_file(&bytes));
+        let signers = read(path).and_then(|bytes| Signer::all_of_file(&bytes).map_err(|error| error.to_string()));
         let signers = signers.map_err(|error| format!("--trusted {}: {error}", path.display()))?;
         context.trusted.extend(signers.iter().map(|signer| signer.to_cer().to_vec()));
     }

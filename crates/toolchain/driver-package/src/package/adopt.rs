@@ -252,8 +252,8 @@ impl Found {
     /// Checks that the catalog contains the digest of each file. This finds a file that was changed later, before the
     /// target machine does.
     fn check_digests(&self, catalog: &str, names: &[&str]) -> Result<(), Problem> {
-        let members =
-            Members::from_catalog(self.bytes(catalog)).map_err(|text| self.problem(catalog, "catalog-list", text))?;
+        let members = Members::from_catalog(self.bytes(catalog))
+            .map_err(|refusal| self.problem(catalog, "catalog-list", refusal.text()))?;
         for name in names {
             if !members.contains(self.bytes(name)) {
                 let text = format!(
@@ -292,12 +292,13 @@ impl Found {
 
     /// Returns the signer of the catalog, and the name of the file with its certificate: an existing file or a new one.
     fn certificate(&self, catalog: &str, stem: &str) -> Result<(Signer, String), Problem> {
-        let signer = Signer::from_envelope(self.bytes(catalog)).map_err(|text| {
-            self.problem(catalog, "catalog-signature", format!("{text}; build the package with a signature"))
+        let signer = Signer::from_envelope(self.bytes(catalog)).map_err(|error| {
+            self.problem(catalog, "catalog-signature", format!("{error}; build the package with a signature"))
         })?;
         let mut others = Vec::new();
         for name in self.files.keys().filter(|name| has_extension(name, "cer") || has_extension(name, "crt")) {
-            let own = Signer::of_file(self.bytes(name)).map_err(|text| self.problem(name, "certificate-file", text))?;
+            let own = Signer::of_file(self.bytes(name));
+            let own = own.map_err(|error| self.problem(name, "certificate-file", error.to_string()))?;
             if own == signer {
                 // Windows computes the thumbprint from the bytes of this file.
                 return Ok((own, name.clone()));

@@ -42,7 +42,7 @@ impl Identity {
         let problem = |rule: &str, text: String| Problem::error(file, rule, text);
         let bytes = fs::read(file).map_err(|error| Problem::access(file, "certificate-file", &error))?;
         let text = String::from_utf8(bytes).map_err(|_| problem("certificate-file", NOT_PEM.into()))?;
-        let blocks = pem::blocks(&text).map_err(|error| problem("certificate-file", error))?;
+        let blocks = pem::blocks(&text).map_err(|error| problem("certificate-file", error.to_string()))?;
         let mut key = None;
         let mut certificates = Vec::new();
         for (label, bytes) in &blocks {

@@ -2,6 +2,9 @@
 //!
 //! The signature is not verified here; Windows does that.
 
+use std::error::Error;
+use std::fmt;
+
 use cms::cert::CertificateChoices;
 use cms::content_info::ContentInfo;
 use cms::signed_data::{SignedData, SignerIdentifier};
@@ -9,6 +12,7 @@ use der::{Decode, Encode};
 use sha1::{Digest, Sha1};
 use x509_cert::Certificate;
 
+use super::pem::PemError;
 use super::{hex, oid, pem};
 
 /// The certificate of a signature or of a `.cer` file.
@@ -24,6 +28,43 @@ impl PartialEq for Signer {
         self.certificate == other.certificate
     }
 }
+
+/// Why a file has no signer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SignerError {
+    /// It is not a signed file, for this reason if it is known.
+    NotSigned(Option<der::Error>),
+    /// It has no signature.
+    NoSignature,
+    /// The signature names its certificate in another way.
+    NoSerialNumber,
+    /// The certificate of the signature is not in the file.
+    NoSignerCertificate,
+    /// It is not a certificate, for this reason if it is known.
+    NotACertificate(Option<der::Error>),
+    /// It has no certificate.
+    NoCertificate,
+    /// It is not PEM.
+    Pem(PemError),
+}
+
+impl fmt::Display for SignerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSigned(None) => f.write_str("it is not a signed file"),
+            Self::NotSigned(Some(error)) => write!(f, "it is not a signed file: {error}"),
+            Self::NoSignature => f.write_str("it has no signature"),
+            Self::NoSerialNumber => f.write_str("its signature does not name issuer and serial number"),
+            Self::NoSignerCertificate => f.write_str("the certificate of its signature is not in it"),
+            Self::NotACertificate(None) => f.write_str("it is not a certificate"),
+            Self::NotACertificate(Some(error)) => write!(f, "it is not a certificate: {error}"),
+            Self::NoCertificate => f.write_str("it has no certificate"),
+            Self::Pem(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for SignerError {}
 
 /// Why a machine trusts a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,16 +102,16 @@ impl Signer {
     /// # Errors
     ///
     /// Returns what is missing: the envelope, a signature in it, or the signer's certificate.
-    pub fn from_envelope(bytes: &[u8]) -> Result<Self, String> {
-        let broken = |error: der::Error| format!("it is not a signed file: {error}");
+    pub fn from_envelope(bytes: &[u8]) -> Result<Self, SignerError> {
+        let broken = |error: der::Error| SignerError::NotSigned(Some(error));
         let content = ContentInfo::from_der(bytes).map_err(broken)?;
         if content.content_type != oid::SIGNED_DATA {
-            return Err("it is not a signed file".into());
+            return Err(SignerError::NotSigned(None));
         }
         let data: SignedData = content.content.decode_as().map_err(broken)?;
-        let signer = data.signer_infos.0.iter().next().ok_or("it has no signature")?;
+        let signer = data.signer_infos.0.iter().next().ok_or(SignerError::NoSignature)?;
         let SignerIdentifier::IssuerAndSerialNumber(id) = &signer.sid else {
-            return Err("its signature does not name issuer and serial number".into());
+            return Err(SignerError::NoSerialNumber);
         };
         let all = data.certificates.iter().flat_map(|set| set.0.iter());
         let mut certificates = all.filter_map(|choice| match choice {
@@ -81,7 +122,7 @@ impl Signer {
             let fields = &each.tbs_certificate;
             fields.issuer == id.issuer && fields.serial_number == id.serial_number
         };
-        let found = certificates.find(is_signers).ok_or("the certificate of its signature is not in it")?;
+        let found = certificates.find(is_signers).ok_or(SignerError::NoSignerCertificate)?;
         Ok(Self { certificate: found.clone(), bytes: found.to_der().map_err(broken)? })
     }
 
@@ -90,8 +131,8 @@ impl Signer {
     /// # Errors
     ///
     /// Returns why it is not a certificate.
-    pub fn of_file(bytes: &[u8]) -> Result<Self, String> {
-        Self::all_of_file(bytes)?.into_iter().next().ok_or_else(|| "it has no certificate".into())
+    pub fn of_file(bytes: &[u8]) -> Result<Self, SignerError> {
+        Self::all_of_file(bytes)?.into_iter().next().ok_or(SignerError::NoCertificate)
     }
 
     /// Reads all certificates of a file: one in DER, or several in PEM, with or without other text.
@@ -99,21 +140,22 @@ impl Signer {
     /// # Errors
     ///
     /// Returns why one is not a certificate, or that there is none.
-    pub fn all_of_file(bytes: &[u8]) -> Result<Vec<Self>, String> {
+    pub fn all_of_file(bytes: &[u8]) -> Result<Vec<Self>, SignerError> {
         // DER begins with a sequence.
         let all = if bytes.starts_with(&[0x30]) {
             vec![bytes.to_vec()]
         } else {
-            let text = std::str::from_utf8(bytes).map_err(|_| "it is not a certificate")?;
-            let blocks = pem::blocks(text)?.into_iter().filter(|(label, _)| label == "CERTIFICATE");
+            let text = std::str::from_utf8(bytes).map_err(|_| SignerError::NotACertificate(None))?;
+            let blocks =
+                pem::blocks(text).map_err(SignerError::Pem)?.into_iter().filter(|(label, _)| label == "CERTIFICATE");
             blocks.map(|(_, bytes)| bytes).collect()
         };
         if all.is_empty() {
-            return Err("it has no certificate".into());
+            return Err(SignerError::NoCertificate);
         }
         let read = |bytes: Vec<u8>| match Certificate::from_der(&bytes) {
             Ok(certificate) => Ok(Self { certificate, bytes }),
-            Err(error) => Err(format!("it is not a certificate: {error}")),
+            Err(error) => Err(SignerError::NotACertificate(Some(error))),
         };
         all.into_iter().map(read).collect()
     }

@@ -47,7 +47,7 @@ pub struct Check {
 
 /// Why a check did not pass.
 #[derive(Clone, Debug)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// The file is wrong.
     Failed(String),
     /// Nobody knows: an algorithm or a part of the format is not supported here.
@@ -55,7 +55,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         let (Self::Failed(text) | Self::Unknown(text)) = self;
         text
     }

@@ -4,6 +4,7 @@ use der::asn1::{OctetString, SetOfVec};
 use der::{Decode as _, Encode as _, SliceReader, Tag};
 use x509_cert::attr::Attribute;
 
+use super::Refusal;
 use super::digest::Algorithm;
 use super::envelope::Envelope;
 use super::tlv::Field;
@@ -16,16 +17,17 @@ pub(crate) struct Members(Vec<Vec<u8>>);
 
 impl Members {
     /// Reads the list of a catalog. The signature is not checked.
-    pub(crate) fn from_catalog(catalog: &[u8]) -> Result<Self, String> {
-        Self::read(&Envelope::parse(catalog).map_err(|refusal| refusal.text().to_owned())?)
+    pub(crate) fn from_catalog(catalog: &[u8]) -> Result<Self, Refusal> {
+        Self::read(&Envelope::parse(catalog)?)
     }
 
     /// Reads the list that the envelope signs.
-    pub(super) fn read(envelope: &Envelope) -> Result<Self, String> {
+    pub(super) fn read(envelope: &Envelope) -> Result<Self, Refusal> {
         if envelope.kind() != oid::TRUST_LIST {
-            return Err("the signed content is not a catalog".into());
+            return Err(Refusal::Failed("the signed content is not a catalog".into()));
         }
-        read(envelope.content_der()).map(Self).map_err(|error| format!("its list cannot be read: {error}"))
+        let list = read(envelope.content_der());
+        list.map(Self).map_err(|error| Refusal::Failed(format!("its list cannot be read: {error}")))
     }
 
     /// Returns the number of files. Version 2 has two entries for each file.

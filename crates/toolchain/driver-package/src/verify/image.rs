@@ -107,7 +107,7 @@ fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope
         Ok(None) => account.add("page hashes", Mark::Note, "there are none"),
         Ok(Some(pages)) => match pages.verify(bytes, offsets) {
             Ok(count) => account.add("page hashes", Mark::Passed, format!("{count} pages")),
-            Err(reason) => account.add("page hashes", Mark::Failed, reason),
+            Err(refusal) => account.refuse("page hashes", &refusal),
         },
         Err(refusal) => account.refuse("page hashes", &refusal),
     }

@@ -48,25 +48,27 @@ impl Pages {
     }
 
     /// Compares the page hashes with the file. Returns the number of pages.
-    pub(super) fn verify(&self, bytes: &[u8], offsets: SigningOffsets) -> Result<usize, String> {
+    pub(super) fn verify(&self, bytes: &[u8], offsets: SigningOffsets) -> Result<usize, Refusal> {
         let own = self.compute(bytes, offsets)?;
         for (index, (offset, digest)) in own.iter().enumerate() {
             if self.entries.get(index) != Some(&(*offset, digest.clone())) {
-                return Err(format!("the page at file offset {offset:#x} was changed after the file was signed"));
+                let text = format!("the page at file offset {offset:#x} was changed after the file was signed");
+                return Err(Refusal::Failed(text));
             }
         }
         if own.len() == self.entries.len() {
             Ok(own.len().saturating_sub(1))
         } else {
-            Err(format!("there are {} hashes for {} pages", self.entries.len(), own.len()))
+            Err(Refusal::Failed(format!("there are {} hashes for {} pages", self.entries.len(), own.len())))
         }
     }
 
-    fn compute(&self, bytes: &[u8], offsets: SigningOffsets) -> Result<Vec<(usize, Vec<u8>)>, String> {
-        let image = Image::parse(bytes).map_err(|error| error.to_string())?;
+    fn compute(&self, bytes: &[u8], offsets: SigningOffsets) -> Result<Vec<(usize, Vec<u8>)>, Refusal> {
+        let image = Image::parse(bytes).map_err(|error| Refusal::Failed(error.to_string()))?;
         let size = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
         let headers = size(image.header.size_of_headers);
-        let part = |from: usize, to: usize| bytes.get(from..to).ok_or("a section is not within the file");
+        let outside = || Refusal::Failed("a section is not within the file".into());
+        let part = |from: usize, to: usize| bytes.get(from..to).ok_or_else(outside);
         let zeros = [0; PAGE];
         let padding = |length: usize| zeros.get(length.min(PAGE)..).unwrap_or_default();
         let first = [

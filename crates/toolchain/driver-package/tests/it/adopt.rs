@@ -13,7 +13,7 @@ use crate::common::{Driver, WRITE, tools};
 use driver_package::Level;
 use driver_package::inf::Arch;
 use driver_package::package::{Adopted, Adoption, Request, Scripts};
-use driver_package::sign::Signer;
+use driver_package::sign::{Signer, SignerError};
 
 /// The files that `cargo wdk build` creates.
 const WDK: [&str; 6] = ["WDRLocalTestCert.cer", "driver.cat", "driver.inf", "driver.map", "driver.pdb", "driver.sys"];
@@ -256,7 +256,7 @@ fn an_incomplete_or_inconsistent_package_is_rejected() {
 fn a_catalog_or_certificate_cut_anywhere_is_an_error() {
     let folder = wdk_package("adopt-cut", "target/release", Arch::X64);
     for (name, read) in [
-        ("driver.cat", Signer::from_envelope as fn(&[u8]) -> Result<Signer, String>),
+        ("driver.cat", Signer::from_envelope as fn(&[u8]) -> Result<Signer, SignerError>),
         ("WDRLocalTestCert.cer", Signer::of_file),
     ] {
         let bytes = fs::read(folder.join(name)).unwrap();
