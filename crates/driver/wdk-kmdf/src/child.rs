@@ -17,7 +17,7 @@ use wdk_sys::{NTSTATUS, WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
 
 use crate::context::{self, ObjectCallback, Place};
 use crate::io_type::DeviceObject;
-use crate::lifetime::{dereference, reference};
+use crate::lifetime::{Kept, dereference, reference};
 use crate::{SpinLock, check};
 
 /// The context of a child, with what its kind needs.
@@ -116,6 +116,17 @@ impl<X: 'static> Child<X> {
     /// queues, and stopping or flushing, are valid for an object that is being deleted, as long as it has a reference.
     pub(crate) fn unlocked<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
         self.state().lives.load(Ordering::Acquire).then(|| body(self.raw))
+    }
+
+    /// As [`unlocked`](Self::unlocked), for functions that use the device: those of data blocks and child lists.
+    pub(crate) fn with_device<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
+        let state = self.state();
+        let keep = || {
+            // SAFETY: while the child's deletion is held off, its device exists: the framework cleans up the children first.
+            unsafe { Kept::new(state.device) }
+        };
+        let _kept = state.lock.with_any(|()| state.lives.load(Ordering::Relaxed).then(keep))?;
+        Some(body(self.raw))
     }
 }
 

@@ -145,7 +145,7 @@ impl<I: Pod> ChildList<I> {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn scan<R>(&self, body: impl FnOnce(&Self) -> R) -> Option<R> {
-        self.child.unlocked(|list| {
+        self.child.with_device(|list| {
             // SAFETY: this value has a reference to the list.
             unsafe { wdf!(WdfChildListBeginScan, list.cast()) };
             let result = body(self);
@@ -171,7 +171,7 @@ impl<I: Pod> ChildList<I> {
         call: impl FnOnce(WDFOBJECT, PWDF_CHILD_IDENTIFICATION_DESCRIPTION_HEADER) -> NTSTATUS,
     ) -> Result<(), NtStatus> {
         let update = |list| Description::with(*id, |description| check(call(list, description)));
-        self.child.unlocked(update).unwrap_or(Err(NtStatus::DeletePending))
+        self.child.with_device(update).unwrap_or(Err(NtStatus::DeletePending))
     }
 }
 

@@ -21,6 +21,7 @@
 //! | the device, in the completion of a client's request ([`SendEvents`](crate::SendEvents)) | its removal, as soon as the callback completes the request, if the target belongs to another device | the callback takes a reference while it still has the request, and a device exists as long as its requests |
 //! | the device, in the completion of the driver's own request ([`OwnRequestEvents`](crate::OwnRequestEvents)) | its removal while the target has the request: the framework waits for the targets of the device, not for those of others | a request that was sent has a reference to the device, which the completion releases |
 //! | a child, by a [`Timer`](crate::Timer), [`Queue`](crate::Queue) and the like | its device | the value has a reference, and the child's context says whether it is deleted ([`child`](crate::child)) |
+//! | the device, in a function of a [`WmiBlock`](crate::WmiBlock) or a [`ChildList`](crate::ChildList) | its removal on another thread: the framework's functions read the device of a data block or list, which has no reference to it (`FxWmiInstance::FireEvent`, `FxChildList::EndScan`) | a reference during the call, taken while the child is not deleted |
 //! | a client's request | nothing: the value owns it | completing and giving away consume the value |
 //! | the value of a file, in [`Request::file`](crate::Request::file) | closing the file | a file exists as long as its requests |
 //!
@@ -47,7 +48,8 @@
 //!
 //! The sources are Microsoft's public framework, below `src/framework/shared`: `object/fxobject.cpp` and
 //! `fxobjectstatemachine.cpp` for the two ends, `irphandlers/io/fxioqueue.cpp`, `core/fxworkitem.cpp` (`FlushAndRundown`),
-//! `core/fxtimer.cpp`, `core/fxdevice.cpp` (`DeleteObject`), `targets/general/fxiotarget.cpp`.
+//! `core/fxtimer.cpp`, `core/fxdevice.cpp` (`DeleteObject`), `targets/general/fxiotarget.cpp`; below `src/framework/kmdf/src`:
+//! `irphandlers/wmi/fxwmiinstance.cpp`, `core/fxchildlist.cpp`.
 
 use core::ptr;
 

@@ -194,7 +194,7 @@ impl<D: Pod> WmiBlock<D> {
                 wdf!(WdfWmiInstanceFireEvent, instance.cast(), size_field::<D>(), ptr::from_mut(&mut data).cast())
             })
         };
-        self.child.unlocked(fire).unwrap_or(Err(NtStatus::DeletePending))
+        self.child.with_device(fire).unwrap_or(Err(NtStatus::DeletePending))
     }
 
     /// Returns the framework's handle. It is valid as long as this value; its device may have deleted the instance.
