@@ -41,7 +41,10 @@ use etw_types::session::TraceInfoClass;
 use crate::Malformed;
 
 /// What an information class belongs to.
-pub trait Scope: sealed::Sealed {}
+pub trait Scope: sealed::Sealed {
+    /// Whether it is a session.
+    const IS_SESSION: bool;
+}
 
 /// A session.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +54,13 @@ pub struct OfSession;
 #[derive(Clone, Copy, Debug)]
 pub struct OfMachine;
 
-impl Scope for OfSession {}
-impl Scope for OfMachine {}
+impl Scope for OfSession {
+    const IS_SESSION: bool = true;
+}
+
+impl Scope for OfMachine {
+    const IS_SESSION: bool = false;
+}
 
 mod sealed {
     pub trait Sealed {}
