@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::kernel::KernelTrace;
 use crate::common::{etwctl, scratch};
@@ -30,7 +31,10 @@ fn trace(name: &str) -> PathBuf {
 
 /// Runs a command, and returns what it wrote to a file.
 fn written(command: &str) -> String {
-    let out = scratch("selected-spans.out");
+    // Tests run at the same time.
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let out = scratch(&format!("selected-spans-{number}.out"));
     let run = etwctl(&format!("{command} {}", out.display()));
     assert_eq!(run.code, 0, "{command}: {}", run.err);
     let text = fs::read_to_string(&out).unwrap();
