@@ -18,9 +18,9 @@ use crate::select::Selection;
 /// The approximate memory for starts that wait for their stop, in bytes.
 const MAX_OPEN: usize = 256 * 1024 * 1024;
 /// The maximum number of durations that are kept for percentiles. Later ones are counted but not part of percentiles.
-const MOST_SPANS: usize = 16_000_000;
+const MAX_SPANS: usize = 16_000_000;
 /// The maximum number of nodes of a tree.
-const MOST_NODES: usize = 10_000;
+const MAX_NODES: usize = 10_000;
 /// The characters of a histogram, from low to high.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -90,7 +90,7 @@ impl Activities {
                 let short = base(&full);
                 let name = Name { provider, activity: if short.is_empty() { full } else { short } };
                 let node =
-                    event.header.activity.filter(|_| is_selected && self.nodes.len() < MOST_NODES).map(|activity| {
+                    event.header.activity.filter(|_| is_selected && self.nodes.len() < MAX_NODES).map(|activity| {
                         let parent = event.related().filter(|related| *related != activity && !related.is_zero());
                         self.nodes.push(Node { name: name.activity.clone(), activity, parent, time, duration: None });
                         self.nodes.len() - 1
@@ -131,7 +131,7 @@ impl Activities {
         let group = self.groups.entry(start.name).or_default();
         group.count += 1;
         group.total += i128::from(duration);
-        if self.kept < MOST_SPANS {
+        if self.kept < MAX_SPANS {
             self.kept += 1;
             group.durations.push(duration);
         }

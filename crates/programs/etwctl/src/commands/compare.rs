@@ -16,7 +16,7 @@ use crate::select::Selection;
 use crate::values::counted;
 
 /// The maximum number of events of a trace. They are held in memory.
-const MOST_EVENTS: usize = 200_000;
+const MAX_EVENTS: usize = 200_000;
 
 /// Compares two traces.
 pub(super) fn compare(context: &Context<'_>, line: &Compare) -> Result<(), Failure> {
@@ -63,7 +63,7 @@ fn entries(path: &PathBuf, line: &Compare, files: &Schemas) -> Result<(Vec<Entry
         if !selection.takes(&event, &decoded) {
             continue;
         }
-        if entries.len() == MOST_EVENTS {
+        if entries.len() == MAX_EVENTS {
             let text =
                 "has more events than can be compared; select fewer with --provider, --level, --where, --from or --to";
             return Err(Failure::Usage(format!("{} {text}", shown(path))));

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::{Json, cell_text, object};
 
 /// The maximum number of other providers of a file that are named.
-const MOST_OTHERS: usize = 5;
+const MAX_OTHERS: usize = 5;
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,8 +165,8 @@ pub(super) fn doctor(context: &Context<'_>, line: &Doctor) -> Result<(), Failure
         Some(path) if line.file.is_none() => {
             let (provider, others) = file::provider(path)?;
             if !others.is_empty() {
-                let some: Vec<&str> = others.iter().map(String::as_str).take(MOST_OTHERS).collect();
-                let more = if others.len() > MOST_OTHERS { ", …" } else { "" };
+                let some: Vec<&str> = others.iter().map(String::as_str).take(MAX_OTHERS).collect();
+                let more = if others.len() > MAX_OTHERS { ", …" } else { "" };
                 command_line::note(&format!("the file also has events of {}{more}", some.join(", ")));
             }
             provider

@@ -10,7 +10,7 @@ use crate::input::Traces;
 use crate::select::Selection;
 
 /// The maximum number of different stacks. Further ones are counted together.
-const MOST_STACKS: usize = 1_000_000;
+const MAX_STACKS: usize = 1_000_000;
 
 /// Whether frames have the offset in their function. Without it, the frames of one function are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Folded {
                 key.push(';');
                 key.push_str(&sanitized(&name));
             }
-            if folded.len() < MOST_STACKS || folded.contains_key(&key) {
+            if folded.len() < MAX_STACKS || folded.contains_key(&key) {
                 *folded.entry(key).or_default() += 1;
             } else {
                 more += 1;
@@ -91,7 +91,7 @@ impl Folded {
         all.rows = folded.into_iter().collect();
         all.rows.sort_by(|(one, a), (other, b)| b.cmp(a).then_with(|| one.cmp(other)));
         if more > 0 {
-            all.rows.push((format!("(more than {MOST_STACKS} different stacks)"), more));
+            all.rows.push((format!("(more than {MAX_STACKS} different stacks)"), more));
         }
         all
     }

@@ -65,10 +65,10 @@ fn all<T>(line: &InfoSet, parse: impl Fn(&str) -> Result<T, String>) -> Result<V
 }
 
 /// The only value of the command line.
-fn one(line: &InfoSet) -> Result<&str, String> {
+fn one(line: &InfoSet) -> Result<&str, Failure> {
     match line.values.as_slice() {
         [value] => Ok(value),
-        _ => Err("this class needs exactly one value".to_owned()),
+        _ => Err(Failure::Usage("this class needs exactly one value".to_owned())),
     }
 }
 

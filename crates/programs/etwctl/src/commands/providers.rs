@@ -93,11 +93,11 @@ fn cells(request: &TraceEnableInfo) -> [Json; 5] {
 }
 
 /// The GUID that the class needs as its input.
-fn about(line: &InfoGet) -> Result<Guid, String> {
+fn about(line: &InfoGet) -> Result<Guid, Failure> {
     line.guid
         .as_ref()
         .map(|provider| provider.guid)
-        .ok_or_else(|| "this class needs a provider or group: use --guid".to_owned())
+        .ok_or_else(|| Failure::Usage("this class needs a provider or group: use --guid".to_owned()))
 }
 
 /// Class 1: the registrations of a provider.

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::{Json, Table};
 
 /// The maximum number of fields of an unknown type that get a note of their own.
-pub(super) const MOST_NOTES: usize = 5;
+pub(super) const MAX_NOTES: usize = 5;
 
 /// Shows the events that a manifest or a binary describes.
 pub(super) fn schema(context: &Context<'_>, line: &Schema) -> Result<(), Failure> {
@@ -24,10 +24,10 @@ pub(super) fn schema(context: &Context<'_>, line: &Schema) -> Result<(), Failure
             table.row(row(provider, event));
         }
     }
-    for note in manifest.notes.iter().take(MOST_NOTES) {
+    for note in manifest.notes.iter().take(MAX_NOTES) {
         command_line::note(&format!("{}: {note}", line.file.display()));
     }
-    if let Some(more @ 1..) = manifest.notes.len().checked_sub(MOST_NOTES) {
+    if let Some(more @ 1..) = manifest.notes.len().checked_sub(MAX_NOTES) {
         command_line::note(&format!("{more} more fields of an unknown type"));
     }
     context.table(table)

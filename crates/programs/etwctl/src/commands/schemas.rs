@@ -7,13 +7,13 @@ use command_line::{Inputs, note};
 use etw_manifest::SchemaFiles;
 use etw_manifest::wpp::Messages;
 
-use super::schema::MOST_NOTES;
+use super::schema::MAX_NOTES;
 use crate::cli;
 use crate::failure::Failure;
 use crate::input::{Pdbs, Schemas, Store, SymbolStores};
 
 /// The maximum number of unreadable files in folders that are named one by one.
-const MOST_SKIPPED: usize = 5;
+const MAX_SKIPPED: usize = 5;
 
 /// The files that [`files`] reads.
 pub(super) fn inputs(line: &cli::SchemaFiles) -> Inputs {
@@ -36,16 +36,16 @@ pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {
     for path in &line.tmf {
         messages.add(path).map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    for skipped in files.skipped().iter().take(MOST_SKIPPED) {
+    for skipped in files.skipped().iter().take(MAX_SKIPPED) {
         note(&format!("skipped {skipped}"));
     }
-    if let Some(more @ 1..) = files.skipped().len().checked_sub(MOST_SKIPPED) {
+    if let Some(more @ 1..) = files.skipped().len().checked_sub(MAX_SKIPPED) {
         note(&format!("skipped {more} more files"));
     }
-    for unknown in files.notes().iter().take(MOST_NOTES) {
+    for unknown in files.notes().iter().take(MAX_NOTES) {
         note(unknown);
     }
-    if let Some(more @ 1..) = files.notes().len().checked_sub(MOST_NOTES) {
+    if let Some(more @ 1..) = files.notes().len().checked_sub(MAX_NOTES) {
         note(&format!("{more} more fields of an unknown type"));
     }
     let pdbs = Arc::new(Pdbs::open(&line.pdbs, SymbolStores::open(&line.symbols)?)?);

@@ -84,7 +84,7 @@ fn dry_run(context: &Context<'_>, properties: &Properties) -> Result<(), Failure
 }
 
 /// The properties of a session to be started.
-pub(super) fn properties(line: &cli::SessionOptions, file: Option<&Output>) -> Result<Properties, String> {
+pub(super) fn properties(line: &cli::SessionOptions, file: Option<&Output>) -> Result<Properties, Failure> {
     let mut properties = Properties::new(&line.session);
     if let Some(file) = file {
         properties = properties.file(file.as_ref());
@@ -112,7 +112,7 @@ pub(super) fn properties(line: &cli::SessionOptions, file: Option<&Output>) -> R
 }
 
 /// Adds the files, the buffers and the kernel's events.
-pub(super) fn stored(mut properties: Properties, line: &cli::Storage) -> Result<Properties, String> {
+pub(super) fn stored(mut properties: Properties, line: &cli::Storage) -> Result<Properties, Failure> {
     if let Some(size) = line.sequential {
         properties = properties.sequential(size);
     }
@@ -126,9 +126,9 @@ pub(super) fn stored(mut properties: Properties, line: &cli::Storage) -> Result<
     if let Some(flags) = &line.system {
         // Only the groups of the public `EVENT_TRACE_FLAG_*` can be set at the start; class 4 sets the others.
         if let Some(group) = flags.iter().find(|group| *group >> 29 != 0) {
-            return Err(format!(
+            return Err(Failure::Usage(format!(
                 "group {group:#x} cannot be set with --system: start the session, then run `etwctl info set system-flags`"
-            ));
+            )));
         }
         properties = properties.system_logger(flags.iter().fold(0, |all, flag| all | flag));
     }

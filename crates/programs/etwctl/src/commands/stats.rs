@@ -16,7 +16,7 @@ use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 
 /// The maximum number of rows. Events of further kinds are counted together.
-const MOST_ROWS: usize = 10_000;
+const MAX_ROWS: usize = 10_000;
 
 /// The counts for one kind of event.
 #[derive(Default)]
@@ -66,7 +66,7 @@ impl Stats {
             self.unnamed.add(event, identity.provider.as_deref());
         }
         let row = name(event, &identity);
-        let is_new = self.rows.len() < MOST_ROWS || self.rows.contains_key(&row);
+        let is_new = self.rows.len() < MAX_ROWS || self.rows.contains_key(&row);
         let row = if is_new { row } else { ("(more kinds)".into(), "(more kinds)".into()) };
         let count = self.rows.entry(row).or_default();
         if count.events == 0 {

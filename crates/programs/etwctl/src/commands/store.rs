@@ -14,7 +14,7 @@ use etw_manifest::Schema as _;
 /// The endings of files that can describe events.
 const ENDINGS: [&str; 7] = ["man", "xml", "manifest", "sys", "dll", "exe", "mui"];
 /// The maximum number of unreadable files that are named one by one.
-const MOST_SKIPPED: usize = 5;
+const MAX_SKIPPED: usize = 5;
 
 /// Adds files to the store of manifests.
 pub(super) fn add(context: &Context<'_>, line: &AddSchemas) -> Result<(), Failure> {
@@ -38,10 +38,10 @@ pub(super) fn add(context: &Context<'_>, line: &AddSchemas) -> Result<(), Failur
             }
         }
     }
-    for error in skipped.iter().take(MOST_SKIPPED) {
+    for error in skipped.iter().take(MAX_SKIPPED) {
         command_line::note(&format!("skipped {error}"));
     }
-    if let Some(more @ 1..) = skipped.len().checked_sub(MOST_SKIPPED) {
+    if let Some(more @ 1..) = skipped.len().checked_sub(MAX_SKIPPED) {
         command_line::note(&format!("skipped {more} more files"));
     }
     let providers = u64::try_from(providers.len()).unwrap_or(u64::MAX);

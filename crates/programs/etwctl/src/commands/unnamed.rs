@@ -11,9 +11,9 @@ use etw_types::Guid;
 use crate::values::counted;
 
 /// The maximum number of providers without schemas that get a note of their own.
-const MOST_NOTES: usize = 10;
+const MAX_NOTES: usize = 10;
 /// The maximum number of providers that are counted.
-const MOST_PROVIDERS: usize = 10_000;
+const MAX_PROVIDERS: usize = 10_000;
 
 /// Events without a schema, by their providers.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Unnamed {
     pub(super) fn look_at(&mut self, event: &EventRef<'_>) {
         if let Some((providers, path)) = event.provider_binary() {
             let path: Arc<str> = path.into();
-            let space = MOST_PROVIDERS.saturating_sub(self.binaries.len());
+            let space = MAX_PROVIDERS.saturating_sub(self.binaries.len());
             self.binaries.extend(providers.into_iter().take(space).map(|provider| (provider, Arc::clone(&path))));
         }
     }
@@ -36,7 +36,7 @@ impl Unnamed {
     /// Counts an event; `name` is the name of its provider, if it is known.
     pub(super) fn add(&mut self, event: &EventRef<'_>, name: Option<&str>) {
         let key = (event.kind(), event.class());
-        if self.providers.len() >= MOST_PROVIDERS && !self.providers.contains_key(&key) {
+        if self.providers.len() >= MAX_PROVIDERS && !self.providers.contains_key(&key) {
             return;
         }
         let (known, count) = self.providers.entry(key).or_default();
@@ -55,8 +55,8 @@ impl Unnamed {
             note(*kind, *guid, name.as_deref(), *events, binary.map(AsRef::as_ref))
         });
         let notes: Vec<String> = notes.collect();
-        notes.iter().take(MOST_NOTES).for_each(|text| command_line::note(text));
-        if let Some(more @ 1..) = notes.len().checked_sub(MOST_NOTES) {
+        notes.iter().take(MAX_NOTES).for_each(|text| command_line::note(text));
+        if let Some(more @ 1..) = notes.len().checked_sub(MAX_NOTES) {
             command_line::note(&format!("{more} more providers have events without a schema"));
         }
     }

@@ -41,17 +41,19 @@ impl Destination {
     /// Checks the file of `option`, or standard output. Commands call this before they read any input.
     pub(crate) fn check(option: &str, path: Option<&OutputPath>, inputs: Inputs) -> Result<Self, OutputError> {
         let mut outputs = Outputs::new(inputs);
-        match path {
-            Some(path) => outputs.file(option, path).map(|output| Self(Some(output))),
-            None => outputs.stdout().map(|()| Self(None)),
+        if let Some(path) = path {
+            return Ok(Self(Some(outputs.file(option, path)?)));
         }
+        outputs.stdout()?;
+        Ok(Self(None))
     }
 
     /// Creates the file. It gets its name when it is complete.
-    pub(crate) fn create(&self, content: Content) -> Result<Output, String> {
+    pub(crate) fn create(&self, content: Content) -> Result<Output, Failure> {
         match &self.0 {
             Some(output) => {
-                new_file(output).map(|(file, partial)| Output::File(file, partial)).map_err(|error| error.to_string())
+                let (file, partial) = new_file(output).map_err(|error| Failure::Usage(error.to_string()))?;
+                Ok(Output::File(file, partial))
             }
             None => Ok(Output::Stdout(BufWriter::new(Screen::new(io::stdout(), content)))),
         }

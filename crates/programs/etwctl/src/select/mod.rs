@@ -18,7 +18,7 @@ pub(crate) use expression::Expression;
 use value::Value;
 
 /// The maximum number of names that are kept for suggestions.
-const MOST_NAMES: usize = 1000;
+const MAX_NAMES: usize = 1000;
 
 /// Which events to take.
 #[derive(Debug)]
@@ -233,14 +233,14 @@ impl Selection {
 
 impl Seen {
     fn note(&mut self, event: &EventRef<'_>, decoded: &Decoded, name: &str) {
-        if self.events.len() < MOST_NAMES && !self.events.contains(name) {
+        if self.events.len() < MAX_NAMES && !self.events.contains(name) {
             self.events.insert(name.to_owned());
         }
         let provider = decoded.provider.clone().or_else(|| event.class().map(|guid| guid.to_string()));
-        if let Some(provider) = provider.filter(|_| self.providers.len() < MOST_NAMES) {
+        if let Some(provider) = provider.filter(|_| self.providers.len() < MAX_NAMES) {
             self.providers.insert(provider);
         }
-        if self.fields.len() < MOST_NAMES {
+        if self.fields.len() < MAX_NAMES {
             self.fields.extend(decoded.fields.iter().map(|field| field.name.clone()));
         }
     }

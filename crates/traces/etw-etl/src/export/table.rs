@@ -17,7 +17,7 @@ use crate::time::FileTime;
 /// Number of rows that are aligned with each other.
 const PAGE: usize = 500;
 /// Maximum number of activities that are told apart. After that, numbering starts again.
-const MOST_ACTIVITIES: usize = 65_536;
+const MAX_ACTIVITIES: usize = 65_536;
 /// Maximum number of bytes of undecoded data in a row.
 const MAX_RAW: usize = 32;
 
@@ -114,7 +114,7 @@ impl Table {
     /// Returns the number of the activity, with a bracket that shows whether it starts, continues or stops.
     fn activity(&mut self, event: &EventRef<'_>) -> String {
         let Some(id) = event.header.activity else { return String::new() };
-        if self.activities.len() >= MOST_ACTIVITIES {
+        if self.activities.len() >= MAX_ACTIVITIES {
             self.activities.clear();
         }
         let next = self.activities.len() + 1;

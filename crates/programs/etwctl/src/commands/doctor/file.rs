@@ -19,7 +19,7 @@ use crate::input::{Progress, Schemas, Traces};
 use crate::values::{Provider, counted, hint};
 
 /// The maximum number of providers whose names are kept.
-const MOST_PROVIDERS: usize = 10_000;
+const MAX_PROVIDERS: usize = 10_000;
 
 /// The provider's events in a trace.
 #[derive(Debug, Default)]
@@ -115,7 +115,7 @@ pub(super) fn checks(
         if name.eq_ignore_ascii_case(&provider.name) {
             seen.other_id = Some(guid);
             seen.add(&event, missed);
-        } else if seen.names.len() < MOST_PROVIDERS || seen.names.contains_key(&name) {
+        } else if seen.names.len() < MAX_PROVIDERS || seen.names.contains_key(&name) {
             seen.names.entry(name).or_insert((guid, 0)).1 += 1;
         }
     }
@@ -141,7 +141,7 @@ pub(super) fn provider(path: &Path) -> Result<(Provider, Vec<String>), Failure> 
     while let Some((event, decoder)) = traces.next() {
         let is_provider = matches!(event.kind(), Kind::TraceLogging | Kind::Manifest | Kind::Wpp);
         if let Some(guid) = event.class().filter(|_| is_provider)
-            && (providers.len() < MOST_PROVIDERS || providers.contains_key(&guid))
+            && (providers.len() < MAX_PROVIDERS || providers.contains_key(&guid))
         {
             let (name, events) = providers.entry(guid).or_default();
             if name.is_none() {

@@ -11,7 +11,7 @@ use crate::cli::Missed;
 use crate::values::{Provider, counted, hint};
 
 /// The maximum number of sessions that can enable one provider.
-const MOST_SESSIONS: usize = 8;
+const MAX_SESSIONS: usize = 8;
 
 impl From<&TraceEnableInfo> for Requested {
     fn from(info: &TraceEnableInfo) -> Self {
@@ -172,8 +172,8 @@ fn not_enabled(
 ) {
     let others = instances.0.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default();
     let finding = format!("{name} did not enable the provider; {} did", count(others, "session"));
-    let advice = if others >= MOST_SESSIONS {
-        format!("disable it in another session first: at most {MOST_SESSIONS} sessions can enable a provider")
+    let advice = if others >= MAX_SESSIONS {
+        format!("disable it in another session first: at most {MAX_SESSIONS} sessions can enable a provider")
     } else {
         format!("run etwctl enable {} {}", status.properties.name, provider.name)
     };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// The number of logs and spans in one request.
 const FULL: usize = 512;
 /// The maximum number of activities whose trace is remembered.
-const MOST_ACTIVITIES: usize = 1_000_000;
+const MAX_ACTIVITIES: usize = 1_000_000;
 /// 100 ns units between 1601 and 1970.
 const TO_1970: i64 = 116_444_736_000_000_000;
 
@@ -42,7 +42,7 @@ impl Traced {
     /// Remembers the related activity of an event as the parent of its activity.
     pub(super) fn note(&mut self, event: &EventRef<'_>) {
         let (Some(own), Some(parent)) = (event.header.activity, event.related()) else { return };
-        if self.roots.len() < MOST_ACTIVITIES && own != parent {
+        if self.roots.len() < MAX_ACTIVITIES && own != parent {
             let root = self.root(&parent);
             self.roots.entry(own).or_insert(root);
         }

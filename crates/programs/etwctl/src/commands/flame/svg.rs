@@ -12,7 +12,7 @@ const LEAST: f64 = 0.3;
 /// The average width of a character, in pixels.
 const CHARACTER: f64 = 6.6;
 /// The maximum number of frames that are drawn below each other.
-const MOST_ROWS: usize = 400;
+const MAX_ROWS: usize = 400;
 /// Space for the title.
 const TOP: u32 = 40;
 
@@ -64,7 +64,7 @@ fn tree(rows: &[(String, u64)]) -> Vec<Node<'_>> {
     let mut nodes = vec![Node::default()];
     for (stack, count) in rows {
         let mut at = 0;
-        for name in std::iter::once("").chain(stack.split(';')).take(MOST_ROWS) {
+        for name in std::iter::once("").chain(stack.split(';')).take(MAX_ROWS) {
             if !name.is_empty() {
                 let next = nodes.len();
                 let Some(node) = nodes.get_mut(at) else { break };

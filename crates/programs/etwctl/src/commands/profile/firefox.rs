@@ -15,9 +15,9 @@ use super::{Sample, UNKNOWN_PROCESS};
 use crate::commands::purpose;
 
 /// The maximum number of markers. A browser cannot show more.
-const MOST_MARKERS: u64 = 500_000;
+const MAX_MARKERS: u64 = 500_000;
 /// Maximum length of a marker's text, in characters.
-const MOST_TEXT: usize = 400;
+const MAX_TEXT: usize = 400;
 /// What stands for an id that the trace does not tell. Windows writes it for events without a process.
 const UNKNOWN_ID: u32 = u32::MAX;
 /// 100 ns units between 1601 and 1970.
@@ -130,13 +130,13 @@ impl Firefox {
 
     /// Adds any other event as a marker of its thread, if something happened at its time.
     pub(super) fn event(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) {
-        if !purpose::happened(event) || event.header.process_id.is_none() || self.markers >= MOST_MARKERS {
+        if !purpose::happened(event) || event.header.process_id.is_none() || self.markers >= MAX_MARKERS {
             return;
         }
         let content = decoder.decode(event);
         let name = content.event.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| event.label());
         let fields: Vec<String> = content.fields.iter().map(ToString::to_string).collect();
-        let text: String = fields.join(" ").chars().take(MOST_TEXT).collect();
+        let text: String = fields.join(" ").chars().take(MAX_TEXT).collect();
         let (thread, time) = (self.thread(event, decoder), self.time(event));
         let (name, text) = (self.profile.intern_string(&name), self.profile.intern_string(&text));
         self.profile.add_marker(thread, MarkerTiming::Instant(time), EventMarker { name, text });

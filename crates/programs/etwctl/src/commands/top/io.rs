@@ -14,7 +14,7 @@ use super::{Analyzer, Decoders, Moment, Topic, function, hook};
 use crate::values::counted;
 
 /// The maximum number of operations whose end is awaited.
-const MOST_OPEN: usize = 1_000_000;
+const MAX_OPEN: usize = 1_000_000;
 const OPERATION_END: u16 = 0x044C;
 /// The provider of the .NET runtime, and the ids of its events: those of the manifests of all versions. Their names differ.
 const DOTNET: Guid = Guid::from_u128(0xe13c_0d23_ccbc_4e12_931b_d9cc_2eee_27e4);
@@ -89,7 +89,7 @@ impl Operations {
 
     /// Remembers an operation until its end.
     fn start(&mut self, id: u64, key: Option<Vec<Key>>, start: i64) {
-        if self.open.len() < MOST_OPEN {
+        if self.open.len() < MAX_OPEN {
             self.open.insert(id, Open { key, start });
         }
     }

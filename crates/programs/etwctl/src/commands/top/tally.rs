@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::output::{Json, Table, milliseconds};
 
 /// The maximum number of rows. Further ones are counted together.
-const MOST_ROWS: usize = 100_000;
+const MAX_ROWS: usize = 100_000;
 
 /// A part of what identifies a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,7 +83,7 @@ impl Tally {
 
     /// Adds numbers to a row: `None` where there is nothing to tell.
     pub(super) fn add(&mut self, key: Vec<Key>, numbers: &[Option<u64>]) {
-        let is_new = self.rows.len() < MOST_ROWS || self.rows.contains_key(&key);
+        let is_new = self.rows.len() < MAX_ROWS || self.rows.contains_key(&key);
         let key = if is_new { key } else { vec![Key::Text("(more)".into()); self.keys.len()] };
         let row = self.rows.entry(key).or_insert_with(|| vec![None; self.numbers.len()]);
         for (((kept, total), number), kind) in row.iter_mut().zip(&mut self.totals).zip(numbers).zip(self.numbers) {

@@ -43,7 +43,7 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// The hash of [`SCRIPT`] in the page's policy. A test checks it.
-const SCRIPT_HASH: &str = "sha256-vgXt4MWdDAomHrNzzhKUiCpW+ZQX2yB85G/ocQHS95c=";
+const SCRIPT_HASH: &str = "sha256-a3Etw1B+4qZu8fR4/LAhSlJY/BbFEkwfroBIaMj/bxQ=";
 /// The hash of [`STYLE`] in the page's policy. A test checks it.
 const STYLE_HASH: &str = "sha256-jIIk7ZG01FlZspjzIjxfDfBKkFQJlphZhPW/DufzYH4=";
 

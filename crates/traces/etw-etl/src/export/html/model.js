@@ -5,7 +5,7 @@ const LEVELS = ["Always", "Critical", "Error", "Warning", "Information", "Verbos
 const OPCODES = new Map([[1, "Start"], [2, "Stop"], [3, "DC Start"], [4, "DC Stop"], [5, "Extension"], [6, "Reply"],
   [7, "Resume"], [8, "Suspend"], [9, "Send"], [240, "Receive"]]);
 // Threads with lanes of their own; the events of all others share one.
-const MOST_LANES = 40;
+const MAX_LANES = 40;
 
 const levelName = (level) => LEVELS[level] ?? `Level ${level}`;
 const levelClass = (level) => Math.min(level, 5);
@@ -155,8 +155,8 @@ function lanesOf(events, spans) {
   const counts = new Map();
   for (const event of events) counts.set(event.thread, (counts.get(event.thread) ?? 0) + 1);
   const threads = [...counts.keys()];
-  const busiest = new Set(threads.length <= MOST_LANES ? threads
-    : [...threads].sort((one, other) => counts.get(other) - counts.get(one)).slice(0, MOST_LANES - 1));
+  const busiest = new Set(threads.length <= MAX_LANES ? threads
+    : [...threads].sort((one, other) => counts.get(other) - counts.get(one)).slice(0, MAX_LANES - 1));
   const lanes = new Map();
   for (const thread of threads) {
     const key = busiest.has(thread) ? thread : null;
