@@ -2,27 +2,24 @@
 //! text, and valid JSON if their format is JSON. An event that decodes is encoded to the same bytes again. An event that is decoded
 //! without a tree has the same values as one with a tree. Frames of stacks are named by an image or a method and an offset.
 
+#[path = "../../../../traces/etw-etl/tests/it/common/exports.rs"]
+mod exports;
+
 use std::io::Cursor;
 use std::sync::Arc;
 
 use etw_etl::decode::Parts;
-use etw_etl::{Decoder, Event, EventRef, Exporter, Format, FrameNames, Reader, ReaderOptions};
-use serde_json::Value;
+use etw_etl::{Decoder, Event, EventRef, FrameNames, Reader, ReaderOptions};
+use exports::Exports;
 use test_support::reencode;
 
 /// Little memory, so that the reader drops buffers and reads them again.
 const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000, grows: false };
-const FORMATS: [Format; 7] =
-    [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::CsvFields, Format::Chrome, Format::Html];
 
 /// Reads a file and exports every event.
 pub(super) fn run(bytes: &[u8]) {
     let Ok(mut reader) = Reader::new(Cursor::new(bytes), OPTIONS) else { return };
-    let exporter = |format| {
-        let exporter = Exporter::new(Vec::new(), format).expect("memory takes everything");
-        exporter.with_decoder(Decoder::from_reader(&reader, None))
-    };
-    let mut exporters = FORMATS.map(exporter);
+    let mut exports = Exports::new(|exporter| exporter.with_decoder(Decoder::from_reader(&reader, None)));
     let mut decoder = Decoder::from_reader(&reader, None);
     let names: [Arc<dyn FrameNames>; 2] = [reader.images(), reader.methods()];
     let mut events = 0;
@@ -30,9 +27,7 @@ pub(super) fn run(bytes: &[u8]) {
     for event in reader.by_ref() {
         assert!(event.header.stamp >= previous, "event {events} is out of order");
         previous = event.header.stamp;
-        for exporter in &mut exporters {
-            exporter.event(&event).expect("memory takes everything");
-        }
+        exports.event(&event);
         look_at(&event);
         compare(&mut decoder, &event.as_ref());
         let stack = event.stack().unwrap_or_default();
@@ -45,23 +40,7 @@ pub(super) fn run(bytes: &[u8]) {
     }
     assert_eq!(events, reader.report().events, "the report counts another number of events");
     assert!(!reader.report().to_string().is_empty());
-    let [text, table, lines, _, _, chrome, page] = exporters.map(|exporter| {
-        let bytes = exporter.finish().expect("memory takes everything");
-        String::from_utf8(bytes).expect("an export is not UTF-8")
-    });
-    let control = |c: char| c.is_control() && c != '\n';
-    assert!(!text.contains(control) && !table.contains(control), "a control character reached the terminal");
-    assert_eq!(u64::try_from(lines.lines().count()), Ok(events), "not one line for each event");
-    for line in lines.lines() {
-        let value: Value = serde_json::from_str(line).expect("a line is not JSON");
-        assert!(value.get("time").is_some_and(Value::is_string), "an event has no time");
-    }
-    serde_json::from_str::<Value>(&chrome).expect("the trace for viewers is not JSON");
-    let data = page.split_once("application/json\">").and_then(|(_, rest)| rest.split_once("</script>"));
-    let (data, _) = data.expect("the page has no data");
-    assert!(!data.contains('<'), "the page's data could end its element");
-    serde_json::from_str::<Value>(data).expect("the page's data is not JSON");
-    assert_eq!(page.matches("</script>").count(), 2, "the data adds an element to the page");
+    exports.check(events);
 }
 
 fn look_at(event: &Event) {

@@ -4,8 +4,6 @@
 use etw_etl::format::record::{Next, next};
 use etw_etl::{Clock, ClockKind, Event, EventRef, Exporter, FileTime, Format};
 
-const FORMATS: [Format; 5] = [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome];
-
 /// Reads records until the bytes are not a record.
 pub(super) fn run(bytes: &[u8]) {
     let (start, mut rest) = bytes.split_at(bytes.len().min(8));
@@ -13,7 +11,8 @@ pub(super) fn run(bytes: &[u8]) {
     let kinds = [ClockKind::PerformanceCounter, ClockKind::SystemTime, ClockKind::Cycles];
     let kind = kinds[usize::try_from(number % 3).expect("less than three")];
     let clock = Clock { kind, frequency: number >> 32, start: FileTime(1 << 56), start_stamp: number };
-    let mut exporters = FORMATS.map(|format| Exporter::new(Vec::new(), format).expect("memory takes everything"));
+    let start = |format: &Format| Exporter::new(Vec::new(), *format).expect("memory takes everything");
+    let mut exporters: Vec<_> = Format::ALL.iter().map(start).collect();
     while let Next::Record(_, size) = next(rest) {
         assert!(size > 0 && size <= rest.len(), "a record of {size} bytes in {}", rest.len());
         if let Some(event) = EventRef::from_record(rest, 3, &clock) {

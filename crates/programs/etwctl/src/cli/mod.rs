@@ -4,19 +4,21 @@
 //! by the commands.
 
 mod autologger;
+mod format;
 mod session;
 mod storage;
 mod trace;
 
 pub(crate) use autologger::{AddAutologger, Autologger, RemoveAutologger};
+pub(crate) use format::{Formats, Switch};
 pub(crate) use session::{
     Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested,
     SessionOptions, Start, Update,
 };
 pub(crate) use storage::Storage;
 pub(crate) use trace::{
-    Activities, Compare, Decode, Export, Flame, Formats, Per, Processes, Profile, ProfileFormat, Schema, SchemaFiles,
-    Selected, Stacks, Stats, Top, Topic, Trim,
+    Activities, Compare, Decode, Export, Flame, Per, Processes, Profile, ProfileFormat, Schema, SchemaFiles, Selected,
+    Stacks, Stats, Top, Topic, Trim,
 };
 
 use std::ffi::OsString;

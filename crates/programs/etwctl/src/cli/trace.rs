@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use etw_types::Level;
 
+use super::Formats;
 use crate::select::Expression;
 use crate::values::{self, LEVELS, Moment, Provider};
 use command_line::{OutputPath, Words};
@@ -53,38 +54,6 @@ pub(crate) struct Selected {
     /// Only events before this time
     #[arg(long, value_name = "MOMENT", value_parser = values::moment)]
     pub(crate) to: Option<Moment>,
-}
-
-/// The format of events, if it is not JSON.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Format")]
-#[group(multiple = false)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of the command line, and only one of them may be given"
-)]
-pub(crate) struct Formats {
-    /// One line per event (the default, unless the output is a terminal)
-    #[arg(long)]
-    pub(crate) text: bool,
-    /// A table of the terminal's width: relative times, brackets for activities, fields in columns (the default on a terminal)
-    #[arg(long)]
-    pub(crate) table: bool,
-    /// Comma-separated values
-    #[arg(long)]
-    pub(crate) csv: bool,
-    /// A JSON document for the trace viewers of Chrome and Perfetto
-    #[arg(long)]
-    pub(crate) chrome: bool,
-    /// A page that shows the trace in a browser, with at most 100,000 events
-    #[arg(long)]
-    pub(crate) html: bool,
-    /// A folder of Parquet files with typed columns, one file for each kind of event, for `DuckDB`, Polars or Spark
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) parquet: Option<OutputPath>,
-    /// A pcapng file for Wireshark, with the packets that ndiscap (netsh trace) or `PktMon` captured
-    #[arg(long)]
-    pub(crate) pcapng: bool,
 }
 
 /// `decode`.

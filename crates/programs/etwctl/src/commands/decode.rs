@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use command_line::{Content, Inputs, Outputs, info, note, shown};
-use etw_etl::export::Pcapng;
+use etw_etl::export::{Form, Pcapng};
 use etw_etl::{About, Exporter, FileTime, Format};
 
 use super::schemas;
@@ -23,29 +23,24 @@ use crate::values;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The format that the options choose, if any.
-pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<Format>, String> {
-    if context.is_json && (formats.pcapng || formats.parquet.is_some()) {
-        return Err("--json cannot be used with --parquet or --pcapng".to_owned());
+pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<Format>, Failure> {
+    if !context.is_json {
+        return Ok(formats.switch.0);
     }
-    let choices = [
-        (formats.csv, "csv", Format::Csv),
-        (formats.chrome, "chrome", Format::Chrome),
-        (formats.html, "html", Format::Html),
-        (formats.text, "text", Format::Text),
-        (formats.table, "table", Format::Table),
-    ];
-    match choices.into_iter().find(|(is_chosen, ..)| *is_chosen) {
-        Some((_, name, _)) if context.is_json => Err(format!("--json cannot be used with --{name}")),
-        Some((_, _, format)) => Ok(Some(format)),
-        None => Ok(context.is_json.then_some(Format::JsonLines)),
+    if formats.pcapng || formats.parquet.is_some() {
+        return Err(Failure::Usage("--json cannot be used with --parquet or --pcapng".to_owned()));
+    }
+    match formats.switch.0 {
+        Some(format) => Err(Failure::Usage(format!("--json cannot be used with --{}", format.name()))),
+        None => Ok(Some(Format::JsonLines)),
     }
 }
 
 /// What a terminal gets to see of a format.
 pub(super) const fn content(format: Format, has_colours: bool) -> Content {
-    match format {
-        Format::Csv | Format::CsvFields => Content::Csv,
-        Format::Text | Format::Table if has_colours => Content::Coloured,
+    match format.form() {
+        Form::Csv => Content::Csv,
+        Form::Text if has_colours => Content::Coloured,
         _ => Content::Plain,
     }
 }

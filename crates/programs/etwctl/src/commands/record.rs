@@ -16,7 +16,7 @@ use super::losses;
 use super::requests::request;
 use super::sessions::counts;
 use super::start::{check_folder, new_trace, stored};
-use crate::cli::{Formats, Record};
+use crate::cli::{Formats, Record, Switch};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Aside, Meter, Unread};
@@ -145,7 +145,8 @@ fn run(
 ) -> Result<(), Failure> {
     let request = request(&line.requested);
     let is_live = line.live || file.is_none();
-    let format = format(context, &Formats { csv: line.csv, ..Formats::default() })?.unwrap_or(Format::Text);
+    let format = format(context, &Formats { switch: Switch(line.csv.then_some(Format::Csv)), ..Formats::default() })?
+        .unwrap_or(Format::Text);
     let name = line.session.clone().unwrap_or_else(|| format!("etwctl-{}", std::process::id()));
     let mut properties = Properties::new(&name).flush_every(Duration::from_millis(250));
     if is_live {

@@ -78,7 +78,7 @@ impl Sink {
     }
 
     /// Returns whether something that began with a selected event waits for its end.
-    pub(crate) const fn awaits_ends(&self) -> bool {
+    pub(crate) fn awaits_ends(&self) -> bool {
         match self {
             Self::Export(exporter) => exporter.awaits_stops(),
             // A packet has the time of its last fragment.

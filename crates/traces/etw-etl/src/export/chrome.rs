@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use super::json::{Integers, push, string};
 use super::typed::fields;
+use super::writer::Writer;
 use crate::decode::Decoded;
 use crate::digits::hex;
 use crate::event::EventRef;
 use crate::pair::{Pairs, Role};
 
 /// The beginning of every export.
-pub(super) const START: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+const START: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
 /// Maximum memory for open spans, in bytes. A start beyond this limit becomes an instant.
 const MAX_OPEN: usize = 16 * 1024 * 1024;
 /// Maximum number of names of processes and threads.
@@ -60,8 +61,12 @@ impl Default for Chrome {
     }
 }
 
-impl Chrome {
-    pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+impl Writer for Chrome {
+    fn start(&mut self, out: &mut String) {
+        out.push_str(START);
+    }
+
+    fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
         let time = header.time.0.saturating_sub(*self.first.get_or_insert(header.time.0));
         self.name(out, event, decoded);
@@ -89,8 +94,7 @@ impl Chrome {
         }
     }
 
-    /// Sees an event that is not written. A span that is written may end with it.
-    pub(super) fn unselected(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+    fn unselected(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         match Role::from_event(event) {
             Some(Role::Start) if !self.open.repeats(event) => {
                 // If there is no room for it, its stop is that of no span.
@@ -109,11 +113,26 @@ impl Chrome {
         }
     }
 
-    /// Returns whether a span that will be written waits for its stop.
-    pub(super) const fn awaits_stops(&self) -> bool {
+    fn has_spans(&self) -> bool {
+        true
+    }
+
+    fn awaits_stops(&self) -> bool {
         self.awaited > 0
     }
 
+    /// Writes the spans that are still open, and ends the document.
+    fn finish(&mut self, out: &mut String) {
+        let mut open: Vec<Span> = self.open.finish().into_iter().flatten().collect();
+        open.sort_by_key(|span| span.start);
+        for span in open {
+            self.close_open(out, Some(span));
+        }
+        out.push_str("\n]}\n");
+    }
+}
+
+impl Chrome {
     /// Writes the names of the event's process and thread when they first occur. If an id is used again, the viewers show the last
     /// name.
     fn name(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
@@ -150,16 +169,6 @@ impl Chrome {
         push(out, format_args!(",\"args\":{{\"{key}\":"));
         string(out, text);
         out.push_str("}}");
-    }
-
-    /// Writes the spans that are still open, and ends the document.
-    pub(super) fn finish(&mut self, out: &mut String) {
-        let mut open: Vec<Span> = self.open.finish().into_iter().flatten().collect();
-        open.sort_by_key(|span| span.start);
-        for span in open {
-            self.close_open(out, Some(span));
-        }
-        out.push_str("\n]}\n");
     }
 
     fn complete(&mut self, out: &mut String, span: &Span, end: i64, stop: &str) {

@@ -6,14 +6,29 @@
 
 use super::json::Integers;
 use super::typed;
+use super::writer::Writer;
 use crate::decode::{Decoded, Field, Node, Scalar};
 use crate::digits::hex;
 use crate::event::EventRef;
 
-pub(super) const COLUMNS: &str = "time,provider,provider_id,event,kind,id,version,channel,level,opcode,task,keyword,\
+const COLUMNS: &str = "time,provider,provider_id,event,kind,id,version,channel,level,opcode,task,keyword,\
                                   pid,tid,cpu,activity,related,fields,raw,process,thread,file,key,message\r\n";
 
-pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+/// Rows that all have the same columns.
+#[derive(Debug, Default)]
+pub(super) struct Csv;
+
+impl Writer for Csv {
+    fn start(&mut self, out: &mut String) {
+        out.push_str(COLUMNS);
+    }
+
+    fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+        line(out, event, decoded);
+    }
+}
+
+fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let names = &decoded.names;
@@ -87,8 +102,8 @@ pub(super) struct FieldColumns {
     names: Option<Vec<String>>,
 }
 
-impl FieldColumns {
-    pub(super) fn line(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+impl Writer for FieldColumns {
+    fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
         let columns = self.names.get_or_insert_with(|| {
             let names: Vec<String> = decoded.fields.iter().map(|field| field.name.clone()).collect();

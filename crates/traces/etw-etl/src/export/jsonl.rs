@@ -14,6 +14,7 @@ use etw_types::Guid;
 
 use super::json::{self, Integers, push, string};
 use super::typed::fields;
+use super::writer::Writer;
 use crate::decode::Decoded;
 use crate::digits::hex;
 use crate::digits::{decimal, guid, hexadecimal, time};
@@ -22,7 +23,17 @@ use crate::event::EventRef;
 /// The beginning of every line. The version must change whenever the keys or their meaning change.
 const START: &str = "{\"schema_version\":1,\"time\":\"";
 
-pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+/// Lines of JSON.
+#[derive(Debug, Default)]
+pub(super) struct JsonLines;
+
+impl Writer for JsonLines {
+    fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+        line(out, event, decoded);
+    }
+}
+
+fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     out.push_str(START);

@@ -8,6 +8,7 @@ mod about;
 mod chrome;
 mod columns;
 mod csv;
+mod format;
 mod html;
 mod json;
 mod jsonl;
@@ -16,21 +17,18 @@ mod pcapng;
 mod table;
 mod text;
 mod typed;
+mod writer;
 
-use std::borrow::Cow;
 use std::io::{self, Write};
-use std::str::FromStr;
 
-use crate::decode::{Decoded, Decoder, Field, Node, escaped};
+use crate::decode::{Decoded, Decoder, Field, Node};
 use crate::event::{Event, EventRef};
 use crate::time::FileTime;
 pub use about::About;
-use chrome::Chrome;
 pub use columns::Columns;
-use csv::FieldColumns;
-use html::Html;
+pub use format::{Form, Format, UnknownFormat};
 pub use pcapng::Pcapng;
-use table::Table;
+use writer::Writer;
 
 /// Appends the value of a field as JSON, with one type per field. Returns whether the JSON represents the value exactly.
 ///
@@ -60,44 +58,6 @@ use table::Table;
 /// ```
 pub fn json_node(out: &mut String, field: &Field, node: &Node) -> bool {
     typed::node(out, field, node, json::Integers::Numbers)
-}
-
-/// The format of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// One line per event, for people.
-    Text,
-    /// A table for people, with relative times, bracketed activities and fields.
-    Table,
-    /// One JSON object per line, always with the same keys.
-    JsonLines,
-    /// Comma-separated values with a header line; the fields are JSON.
-    Csv,
-    /// Comma-separated values for events of one kind: each field has a column of its own.
-    CsvFields,
-    /// One JSON document for the Chrome and Perfetto viewers: activities are spans on the track of their thread.
-    Chrome,
-    /// A page that shows the trace in a browser, with a timeline, a filter, a table and fields. It needs no network and holds at
-    /// most 100,000 events: the first ones, those around warnings and errors, and the last ones.
-    Html,
-}
-
-impl FromStr for Format {
-    type Err = &'static str;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "text" => Ok(Self::Text),
-            "table" => Ok(Self::Table),
-            "json" | "jsonl" => Ok(Self::JsonLines),
-            "csv" => Ok(Self::Csv),
-            "csv-fields" => Ok(Self::CsvFields),
-            "chrome" | "perfetto" => Ok(Self::Chrome),
-            "html" => Ok(Self::Html),
-            _ => Err("the formats are text, table, json, csv, csv-fields, chrome and html"),
-        }
-    }
 }
 
 /// Writes events in one of the formats.
@@ -146,14 +106,9 @@ impl FromStr for Format {
 #[derive(Debug)]
 pub struct Exporter<W> {
     out: W,
-    format: Format,
-    chrome: Chrome,
-    html: Html,
-    table: Table,
-    columns: FieldColumns,
+    writer: Box<dyn Writer>,
     line: String,
     decoder: Decoder,
-    has_colours: bool,
 }
 
 impl<W: Write> Exporter<W> {
@@ -162,25 +117,22 @@ impl<W: Write> Exporter<W> {
     /// # Errors
     ///
     /// Returns the error of `out`.
-    pub fn new(mut out: W, format: Format) -> io::Result<Self> {
-        let start = match format {
-            Format::Csv => csv::COLUMNS.to_owned(),
-            Format::Chrome => chrome::START.to_owned(),
-            Format::Html => Html::start(),
-            Format::Text | Format::Table | Format::JsonLines | Format::CsvFields => String::new(),
-        };
-        out.write_all(start.as_bytes())?;
-        Ok(Self {
-            out,
-            format,
-            chrome: Chrome::default(),
-            html: Html::default(),
-            table: Table::default(),
-            columns: FieldColumns::default(),
-            line: String::new(),
-            decoder: Decoder::default(),
-            has_colours: false,
-        })
+    pub fn new(out: W, format: Format) -> io::Result<Self> {
+        Self::with_writer(out, format.writer())
+    }
+
+    fn with_writer(out: W, writer: Box<dyn Writer>) -> io::Result<Self> {
+        let mut exporter = Self { out, writer, line: String::new(), decoder: Decoder::default() };
+        exporter.writer.start(&mut exporter.line);
+        exporter.write_line()?;
+        Ok(exporter)
+    }
+
+    /// Writes what the writer has appended.
+    fn write_line(&mut self) -> io::Result<()> {
+        self.out.write_all(self.line.as_bytes())?;
+        self.line.clear();
+        Ok(())
     }
 
     /// Decodes with these schemas. By default, only self-describing events and the kernel's own events are decoded.
@@ -192,29 +144,28 @@ impl<W: Write> Exporter<W> {
 
     /// Limits a table to this width. Other formats ignore it.
     #[must_use]
-    pub const fn with_width(mut self, width: usize) -> Self {
-        self.table.fit(width);
+    pub fn with_width(mut self, width: usize) -> Self {
+        self.writer.fit(width);
         self
     }
 
     /// Writes text and tables in colours that depend on the level of an event.
     #[must_use]
-    pub const fn with_colours(mut self) -> Self {
-        self.has_colours = true;
-        self.table.colour();
+    pub fn with_colours(mut self) -> Self {
+        self.writer.colour();
         self
     }
 
     /// Shows the times of a table relative to this time instead of the first event.
     #[must_use]
-    pub const fn since(mut self, origin: FileTime) -> Self {
-        self.table.since(origin);
+    pub fn since(mut self, origin: FileTime) -> Self {
+        self.writer.since(origin);
         self
     }
 
     /// Sets what the export says about the trace. May be called at any time before [`finish`](Self::finish).
     pub fn about(&mut self, about: About) {
-        self.html.about(about);
+        self.writer.about(about);
     }
 
     /// Writes an event.
@@ -242,28 +193,8 @@ impl<W: Write> Exporter<W> {
     ///
     /// Returns the error of the output.
     pub fn decoded(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
-        self.line.clear();
-        match self.format {
-            Format::Text => {
-                text::line(&mut self.line, event, decoded);
-                // Names may contain any character. The last character is the line end, which must not be escaped.
-                self.line.pop();
-                let colour = if self.has_colours { paint::of_level(event.header.descriptor.level) } else { None };
-                if let (None, Cow::Borrowed(_)) = (colour, escaped(&self.line)) {
-                    self.line.push('\n');
-                } else {
-                    let end = if colour.is_some() { paint::PLAIN } else { "" };
-                    self.line = format!("{}{}{end}\n", colour.unwrap_or_default(), escaped(&self.line));
-                }
-            }
-            Format::Table => self.table.event(&mut self.line, event, decoded),
-            Format::JsonLines => jsonl::line(&mut self.line, event, decoded),
-            Format::Csv => csv::line(&mut self.line, event, decoded),
-            Format::CsvFields => self.columns.line(&mut self.line, event, decoded),
-            Format::Chrome => self.chrome.event(&mut self.line, event, decoded),
-            Format::Html => self.html.event(&mut self.line, event, decoded),
-        }
-        self.out.write_all(self.line.as_bytes())
+        self.writer.event(&mut self.line, event, decoded);
+        self.write_line()
     }
 
     /// Sees an event that is not selected. It is not written, but a span of [`Format::Chrome`] or [`Format::Html`] that began with a
@@ -273,35 +204,26 @@ impl<W: Write> Exporter<W> {
     ///
     /// Returns the error of the output.
     pub fn unselected(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
-        self.line.clear();
-        match self.format {
-            Format::Chrome => self.chrome.unselected(&mut self.line, event, decoded),
-            Format::Html => self.html.unselected(event, decoded),
-            Format::Text | Format::Table | Format::JsonLines | Format::Csv | Format::CsvFields => {}
-        }
-        self.out.write_all(self.line.as_bytes())
+        self.writer.unselected(&mut self.line, event, decoded);
+        self.write_line()
     }
 
     /// Returns whether the format shows spans, so that [`unselected`](Self::unselected) has to see all starts and stops.
     #[must_use]
-    pub const fn has_spans(&self) -> bool {
-        matches!(self.format, Format::Chrome | Format::Html)
+    pub fn has_spans(&self) -> bool {
+        self.writer.has_spans()
     }
 
     /// Returns whether a span that began with a selected event waits for its stop.
     #[must_use]
-    pub const fn awaits_stops(&self) -> bool {
-        match self.format {
-            Format::Chrome => self.chrome.awaits_stops(),
-            Format::Html => self.html.awaits_stops(),
-            Format::Text | Format::Table | Format::JsonLines | Format::Csv | Format::CsvFields => false,
-        }
+    pub fn awaits_stops(&self) -> bool {
+        self.writer.awaits_stops()
     }
 
     /// Returns the number of events that were left out because of the limit of [`Format::Html`].
     #[must_use]
     pub fn left_out(&self) -> u64 {
-        self.html.left_out()
+        self.writer.left_out()
     }
 
     /// Writes the buffered rows and flushes the output.
@@ -310,9 +232,8 @@ impl<W: Write> Exporter<W> {
     ///
     /// Returns the error of the output.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.line.clear();
-        self.table.flush(&mut self.line);
-        self.out.write_all(self.line.as_bytes())?;
+        self.writer.flush(&mut self.line);
+        self.write_line()?;
         self.out.flush()
     }
 
@@ -322,14 +243,8 @@ impl<W: Write> Exporter<W> {
     ///
     /// Returns the error of the output.
     pub fn finish(mut self) -> io::Result<W> {
-        self.line.clear();
-        match self.format {
-            Format::Chrome => self.chrome.finish(&mut self.line),
-            Format::Html => self.html.finish(&mut self.line),
-            Format::Table => self.table.flush(&mut self.line),
-            Format::Text | Format::JsonLines | Format::Csv | Format::CsvFields => {}
-        }
-        self.out.write_all(self.line.as_bytes())?;
+        self.writer.finish(&mut self.line);
+        self.write_line()?;
         self.out.flush()?;
         Ok(self.out)
     }

@@ -9,6 +9,7 @@ use etw_types::{Guid, Level, Opcode};
 
 use super::columns::Columns;
 use super::paint;
+use super::writer::Writer;
 use crate::decode::{Decoded, Field, Scalar, escaped};
 use crate::digits::hex;
 use crate::event::EventRef;
@@ -52,24 +53,21 @@ impl Default for Table {
     }
 }
 
-impl Table {
-    /// Limits the table to a width.
-    pub(super) const fn fit(&mut self, width: usize) {
+impl Writer for Table {
+    fn fit(&mut self, width: usize) {
         self.columns.fit(width);
     }
 
-    /// Writes rows in the colours of their levels.
-    pub(super) const fn colour(&mut self) {
+    fn colour(&mut self) {
         self.has_colours = true;
     }
 
-    /// Shows times relative to `origin` instead of the first event.
-    pub(super) const fn since(&mut self, origin: FileTime) {
+    fn since(&mut self, origin: FileTime) {
         self.origin = Some(origin.0);
     }
 
     /// Adds an event, and appends complete rows to `out`.
-    pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+    fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
         let now = header.time.0;
         if let (None, Some(id)) = (self.provider, header.provider) {
@@ -103,14 +101,16 @@ impl Table {
     }
 
     /// Appends the buffered rows to `out`.
-    pub(super) fn flush(&mut self, out: &mut String) {
+    fn flush(&mut self, out: &mut String) {
         out.push_str(&self.title.take().unwrap_or_default());
         for line in self.columns.take_lines() {
             out.push_str(&line);
             out.push('\n');
         }
     }
+}
 
+impl Table {
     /// Returns the number of the activity, with a bracket that shows whether it starts, continues or stops.
     fn activity(&mut self, event: &EventRef<'_>) -> String {
         let Some(id) = event.header.activity else { return String::new() };

@@ -3,7 +3,7 @@
 use etw_types::{EventDescriptor, Guid, InType, Level, Opcode, OutType};
 use serde_json::{Value, json};
 
-use super::{About, Exporter, Format, json_node};
+use super::{About, Exporter, Form, Format, UnknownFormat, json_node};
 use crate::decode::Decoded;
 use crate::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
 use crate::format::event::FLAG_STRING_ONLY;
@@ -136,9 +136,10 @@ fn text_is_one_line_for_an_event() {
     assert!(text.contains("/tracelogging 0 ") && text.ends_with("ee…(+6 bytes)\n"), "{text}");
 }
 
-#[test]
-fn the_first_record_of_a_file_shows_the_facts_of_the_session() {
+/// Returns the line of the first record of a file that ended at this time.
+fn session_line(end_time: i64) -> String {
     let header = LogfileHeader {
+        end_time,
         logger_name: "a \x1b[31mname".into(),
         file_name: "C:\\t.etl".into(),
         processors: 2,
@@ -151,13 +152,16 @@ fn the_first_record_of_a_file_shows_the_facts_of_the_session() {
     let prefix = SystemHeader { version: 2, header_type: TYPE_SYSTEM_64, size, ..SystemHeader::default() };
     let record = [&prefix.to_bytes()[..], &body].concat();
     let event = Event::from_record(&record, 0, &Clock::default()).unwrap();
-    let text = export(Format::Text, &[event]);
-    assert!(
-        text.ends_with(
-            " session \"a \\u{1b}[31mname\" file=C:\\t.etl system=10.0.26100 processors=2 buffers=1 lost=0\n"
-        ),
-        "{text}"
-    );
+    export(Format::Text, &[event])
+}
+
+#[test]
+fn the_first_record_of_a_file_shows_the_facts_of_the_session() {
+    let start = " session \"a \\u{1b}[31mname\" file=C:\\t.etl system=10.0.26100 processors=2";
+    let closed = session_line(1);
+    assert!(closed.ends_with(&format!("{start} buffers=1 lost=0\n")), "{closed}");
+    let unclosed = session_line(0);
+    assert!(unclosed.ends_with(&format!("{start} buffers=- lost=-\n")), "{unclosed}");
 }
 
 fn activity(opcode: Opcode, activity: u128, task: u16, thread_id: u32, timestamp: u64) -> Event {
@@ -245,26 +249,33 @@ fn activities_are_spans_on_the_track_of_the_thread_that_started_them() {
 
 #[test]
 fn an_export_without_events_is_complete() {
-    assert_eq!(export(Format::JsonLines, &[]), "");
+    for format in Format::ALL {
+        let text = export(*format, &[]);
+        match format.form() {
+            Form::Text | Form::JsonLines => assert_eq!(text, "", "{format:?}"),
+            Form::Csv => assert!(text.lines().count() <= 1, "{format:?}: {text}"),
+            Form::Json => assert!(serde_json::from_str::<Value>(&text).is_ok(), "{format:?}: {text}"),
+            Form::Page => assert!(text.trim_end().ends_with("</html>"), "{format:?}"),
+        }
+    }
     let document: Value = serde_json::from_str(&export(Format::Chrome, &[])).unwrap();
     assert_eq!(document["traceEvents"], json!([]));
 }
 
 #[test]
-fn formats_have_names() {
-    for (name, format) in [
-        ("text", Format::Text),
-        ("table", Format::Table),
-        ("json", Format::JsonLines),
-        ("jsonl", Format::JsonLines),
-        ("csv", Format::Csv),
-        ("chrome", Format::Chrome),
-        ("perfetto", Format::Chrome),
-        ("html", Format::Html),
-    ] {
-        assert_eq!(name.parse(), Ok(format));
+fn formats_have_names_of_their_own() {
+    let mut known = Vec::new();
+    for format in Format::ALL {
+        for name in [format.name()].iter().chain(format.other_names()) {
+            assert_eq!(name.parse(), Ok(*format));
+            assert!(!known.contains(name), "{name} is the name of two formats");
+            known.push(*name);
+        }
+        assert!(UnknownFormat.to_string().contains(format.name()), "the error lists {format:?}");
     }
-    assert!("xml".parse::<Format>().is_err());
+    assert_eq!("jsonl".parse(), Ok(Format::JsonLines));
+    assert_eq!("perfetto".parse(), Ok(Format::Chrome));
+    assert_eq!("xml".parse::<Format>(), Err(UnknownFormat));
 }
 
 #[test]

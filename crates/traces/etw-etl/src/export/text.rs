@@ -1,6 +1,10 @@
 //! One line per event, for people: time, origin, content.
 
+use std::borrow::Cow;
+
 use super::json::push;
+use super::paint;
+use super::writer::Writer;
 use crate::decode::{Decoded, Scalar, escaped};
 use crate::digits::hex;
 use crate::event::{EventRef, Kind};
@@ -11,7 +15,36 @@ const HEADER_HOOK: u16 = 0;
 /// Maximum number of bytes of undecoded data in a line.
 const MAX_RAW: usize = 64;
 
-pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+/// Lines of text.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    has_colours: bool,
+}
+
+impl Writer for Text {
+    fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+        let start = out.len();
+        line(out, event, decoded);
+        // Names may contain any character.
+        let safe = out.get(start..).map_or(Cow::Borrowed(""), escaped);
+        let colour = if self.has_colours { paint::of_level(event.header.descriptor.level) } else { None };
+        if let (None, Cow::Borrowed(_)) = (colour, &safe) {
+            out.push('\n');
+            return;
+        }
+        let end = if colour.is_some() { paint::PLAIN } else { "" };
+        let safe = format!("{}{safe}{end}\n", colour.unwrap_or_default());
+        out.truncate(start);
+        out.push_str(&safe);
+    }
+
+    fn colour(&mut self) {
+        self.has_colours = true;
+    }
+}
+
+/// Appends the line of an event without its end.
+fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let id = |value: Option<u32>| value.map_or_else(|| "-".into(), |value| value.to_string());
@@ -82,7 +115,6 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
             push(out, format_args!("…(+{more} bytes)"));
         }
     }
-    out.push('\n');
 }
 
 /// Writes the first record of a file, which describes the session. Its raw bytes would mean little to a reader.
@@ -92,5 +124,7 @@ fn session(out: &mut String, about: &LogfileHeader) {
     let text = |text: &String| Scalar::Text(text.clone());
     push(out, format_args!("session {} file={}", text(&about.logger_name), text(&about.file_name)));
     push(out, format_args!(" system={major}.{minor}.{} processors={}", about.provider_version, about.processors));
-    push(out, format_args!(" buffers={} lost={}\n", about.buffers_written, about.events_lost));
+    // Windows writes both numbers when it closes the file.
+    let told = |number: u32| if about.is_closed() { number.to_string() } else { "-".to_owned() };
+    push(out, format_args!(" buffers={} lost={}", told(about.buffers_written), told(about.events_lost)));
 }

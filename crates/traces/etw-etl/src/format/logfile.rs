@@ -79,6 +79,13 @@ pub struct LogfileHeader {
 }
 
 impl LogfileHeader {
+    /// Returns whether the file was closed. Windows writes the end and the numbers of what was written and lost when it closes a file;
+    /// until then, they are 0.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.end_time != 0 && self.buffers_written != 0
+    }
+
     /// Returns whether two sessions ran since the same start of one machine, so that ids of processes and threads, and addresses,
     /// mean the same in both. Unknown if a header is damaged.
     #[must_use]

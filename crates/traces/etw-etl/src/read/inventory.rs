@@ -93,7 +93,7 @@ impl Inventory {
         if report.losses.iter().any(|loss| loss.reason == LossReason::NoLogfileHeader) {
             return;
         }
-        report.is_unclosed = header.end_time == 0 || header.buffers_written == 0;
+        report.is_unclosed = !header.is_closed();
         let there = self.found + self.unreadable;
         let (written, is_numbered) = if report.is_unclosed {
             (there, false)

@@ -5,9 +5,10 @@ use std::io::Cursor;
 use std::sync::LazyLock;
 
 use crate::common;
+use crate::common::exports::Exports;
 use crate::common::{CORPUS, corpus_file};
 use etw_etl::decode::Parts;
-use etw_etl::{Exporter, Format, Reader, ReaderOptions};
+use etw_etl::{Reader, ReaderOptions};
 use proptest::prelude::*;
 use test_support::reencode;
 
@@ -29,30 +30,19 @@ fn exhaust(bytes: &[u8]) -> u64 {
     let Ok(mut reader) = Reader::new(Cursor::new(bytes), ReaderOptions { memory: 100_000, grows: false }) else {
         return 0;
     };
-    let formats = [Format::Text, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html, Format::Table];
-    let mut exporters = formats.map(|format| Exporter::new(Vec::new(), format).unwrap());
+    let mut exports = Exports::new(|exporter| exporter);
     let mut events = 0;
     let mut previous = 0;
     for event in reader.by_ref() {
         assert!(event.header.stamp >= previous, "out of order");
         previous = event.header.stamp;
-        for exporter in &mut exporters {
-            exporter.event(&event).unwrap();
-        }
+        exports.event(&event);
         if let Some(parts) = Parts::from_event(&event) {
             let _ = reencode(parts.metadata, parts.payload);
         }
         events += 1;
     }
-    let lines = exporters.map(|exporter| String::from_utf8(exporter.finish().unwrap()).unwrap());
-    for line in lines[1].lines() {
-        serde_json::from_str::<serde_json::Value>(line).unwrap();
-    }
-    serde_json::from_str::<serde_json::Value>(&lines[3]).unwrap();
-    assert_eq!(lines[4].matches("</script>").count(), 2, "text became an element of the page");
-    for text in [&lines[0], &lines[5]] {
-        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "a control character reached the terminal");
-    }
+    exports.check(events);
     assert_eq!(events, reader.report().events);
     assert!(reader.report().to_string().contains("events in"));
     events

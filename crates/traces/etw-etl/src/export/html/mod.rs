@@ -17,6 +17,7 @@ use std::fmt;
 
 use super::about::About;
 use super::json::{push, string};
+use super::writer::Writer;
 use crate::decode::Decoded;
 use crate::event::EventRef;
 use crate::time::FileTime;
@@ -98,18 +99,19 @@ impl Default for Html {
     }
 }
 
-impl Html {
-    /// Returns the page up to its data.
-    pub(super) fn start() -> String {
+impl Writer for Html {
+    /// Appends the page up to its data.
+    fn start(&mut self, out: &mut String) {
         let (before, _) = halves();
-        format!("{before}{{\"events\":[")
+        out.push_str(&before);
+        out.push_str("{\"events\":[");
     }
 
-    pub(super) fn about(&mut self, about: About) {
+    fn about(&mut self, about: About) {
         self.about = about;
     }
 
-    pub(super) fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
+    fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let first = *self.first.get_or_insert(event.header.time);
         let time = event.header.time.0.saturating_sub(first.0);
         self.last = self.last.max(time);
@@ -142,71 +144,39 @@ impl Html {
         }
     }
 
-    /// Sees an event that will not be in the page. A span may end with it.
-    pub(super) fn unselected(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
+    fn unselected(&mut self, _out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let first = self.first.unwrap_or(event.header.time);
         self.spans.see(event, decoded, event.header.time.0.saturating_sub(first.0), None);
     }
 
-    /// Returns whether a span of the page waits for its stop.
-    pub(super) const fn awaits_stops(&self) -> bool {
+    fn has_spans(&self) -> bool {
+        true
+    }
+
+    fn awaits_stops(&self) -> bool {
         self.spans.awaits_stops()
     }
 
-    /// Adds an event to the gap after the last event of the page.
-    fn leave_out(&mut self, time: i64, number: u64) {
-        self.spans.leave_out(number);
-        match self.gaps.last_mut().filter(|_| self.is_in_gap) {
-            Some(gap) => {
-                gap.from = gap.from.min(time);
-                gap.to = gap.to.max(time);
-                gap.events += 1;
-            }
-            None => self.gaps.push(Gap { from: time, to: time, events: 1 }),
-        }
-        self.is_in_gap = true;
-    }
-
-    fn row(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64, number: u64) {
-        self.spans.place(event, number, self.held);
-        let mut text = String::from(if self.held == 0 { "\n" } else { ",\n" });
-        row(&mut text, event, decoded, time, &mut self.strings);
-        harmless(&mut text);
-        self.held += 1;
-        self.is_in_gap = false;
-        self.bytes += text.len();
-        out.push_str(&text);
-    }
-
-    /// Returns how many more events the page can hold.
-    const fn room(&self) -> u64 {
-        if self.bytes < self.max_bytes { self.max_events - self.held } else { 0 }
-    }
-
-    /// Returns the number of events that were received and will not be in the page.
-    pub(super) fn left_out(&self) -> u64 {
+    fn left_out(&self) -> u64 {
         let waiting = u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
         self.events - self.held - waiting.min(self.room())
     }
 
-    /// Appends the waiting events that there is room for: those near problems, and the last ones.
-    fn settle(&mut self, out: &mut String) {
-        let mut room = self.room();
-        let mut left = u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
-        while let Some((waiter, is_near)) = self.waiting.pop() {
-            if room > 0 && (is_near || left <= room) {
-                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time, waiter.number);
-                room -= 1;
-            } else {
-                self.leave_out(waiter.time, waiter.number);
-            }
-            left -= 1;
-        }
-    }
-
     /// Appends the rest of the page.
-    pub(super) fn finish(&mut self, out: &mut String) {
+    fn finish(&mut self, out: &mut String) {
         self.settle(out);
+        let mut rest = self.rest();
+        harmless(&mut rest);
+        out.push_str(&rest);
+        out.push_str(&halves().1);
+    }
+}
+
+impl Html {
+    /// Returns the rest of the page's data: strings, spans, and what is said about the trace.
+    fn rest(&self) -> String {
+        let mut data = String::new();
+        let out = &mut data;
         out.push_str("\n],\n\"strings\":[");
         for (index, text) in self.strings.texts.iter().enumerate() {
             out.push_str(if index == 0 { "" } else { "," });
@@ -239,8 +209,52 @@ impl Html {
             push(out, format_args!("{}[{from},{to},{events}]", if index == 0 { "" } else { "," }));
         }
         out.push_str("]}}");
-        harmless(out);
-        out.push_str(&halves().1);
+        data
+    }
+
+    /// Adds an event to the gap after the last event of the page.
+    fn leave_out(&mut self, time: i64, number: u64) {
+        self.spans.leave_out(number);
+        match self.gaps.last_mut().filter(|_| self.is_in_gap) {
+            Some(gap) => {
+                gap.from = gap.from.min(time);
+                gap.to = gap.to.max(time);
+                gap.events += 1;
+            }
+            None => self.gaps.push(Gap { from: time, to: time, events: 1 }),
+        }
+        self.is_in_gap = true;
+    }
+
+    fn row(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64, number: u64) {
+        self.spans.place(event, number, self.held);
+        let mut text = String::from(if self.held == 0 { "\n" } else { ",\n" });
+        row(&mut text, event, decoded, time, &mut self.strings);
+        harmless(&mut text);
+        self.held += 1;
+        self.is_in_gap = false;
+        self.bytes += text.len();
+        out.push_str(&text);
+    }
+
+    /// Returns how many more events the page can hold.
+    const fn room(&self) -> u64 {
+        if self.bytes < self.max_bytes { self.max_events - self.held } else { 0 }
+    }
+
+    /// Appends the waiting events that there is room for: those near problems, and the last ones.
+    fn settle(&mut self, out: &mut String) {
+        let mut room = self.room();
+        let mut left = u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
+        while let Some((waiter, is_near)) = self.waiting.pop() {
+            if room > 0 && (is_near || left <= room) {
+                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time, waiter.number);
+                room -= 1;
+            } else {
+                self.leave_out(waiter.time, waiter.number);
+            }
+            left -= 1;
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::hash::hash;
 use super::{Html, PAGE, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
+use crate::export::writer::Writer as _;
 use crate::export::{About, Exporter, Format};
 use crate::testing::{TRAITS, descriptor, read, trace_logging};
 use crate::{Event, EventData, ExtendedItem, ExtendedType};
@@ -89,13 +90,15 @@ fn hostile_names_stay_text() {
 #[test]
 fn a_page_has_a_limit_of_events_and_of_bytes_and_shows_the_total() {
     let event = trace_logging("E", |builder| builder.u32("N", 1));
-    let page = |html: Html| {
-        let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
-        (0..8).for_each(|_| exporter.event(&event).unwrap());
-        exporter.about(About { events_lost: Some(3), buffers_lost: Some(4), unreadable_bytes: 5, ..About::default() });
-        let left_out = exporter.left_out();
-        let bytes = exporter.html.bytes;
-        let data = data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
+    let page = |mut html: Html| {
+        let mut text = String::new();
+        html.start(&mut text);
+        (0..8).for_each(|_| html.event(&mut text, &event.as_ref(), &event.decode()));
+        html.about(About { events_lost: Some(3), buffers_lost: Some(4), unreadable_bytes: 5, ..About::default() });
+        let left_out = html.left_out();
+        let bytes = html.bytes;
+        html.finish(&mut text);
+        let data = data(&text);
         assert_eq!(data["about"]["events"], 8);
         assert_eq!(data["about"]["lost_events"], 3);
         assert_eq!((&data["about"]["lost_buffers"], &data["about"]["unreadable"]), (&Value::from(4), &Value::from(5)));
@@ -122,7 +125,7 @@ fn events_around_problems_stay_if_others_are_left_out() {
         read(&EventData { timestamp: 100 + number, items: &items, descriptor, ..EventData::default() })
     };
     let html = Html { max_events: 300, ..Html::default() };
-    let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
+    let mut exporter = Exporter::with_writer(Vec::new(), Box::new(html)).unwrap();
     (0..1000).for_each(|number| exporter.event(&event(number)).unwrap());
     assert_eq!(exporter.left_out(), 1000 - 300);
     let data = data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
@@ -137,7 +140,7 @@ fn events_around_problems_stay_if_others_are_left_out() {
     );
 
     let html = Html { max_events: 1000, ..Html::default() };
-    let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
+    let mut exporter = Exporter::with_writer(Vec::new(), Box::new(html)).unwrap();
     (0..1100).for_each(|number| exporter.event(&event(number)).unwrap());
     let data = self::data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
     let times: Vec<u64> = data["events"].as_array().unwrap().iter().map(|row| row[0].as_u64().unwrap()).collect();
@@ -244,7 +247,7 @@ fn a_span_ends_although_its_stop_is_left_out() {
     };
     // The page holds the first 36 and the last 4 of 100 events.
     let html = Html { max_events: 40, ..Html::default() };
-    let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
+    let mut exporter = Exporter::with_writer(Vec::new(), Box::new(html)).unwrap();
     exporter.event(&event(100, Opcode::Start, 7)).unwrap();
     exporter.event(&event(101, Opcode::Start, 8)).unwrap();
     (2..60).for_each(|number| exporter.event(&event(100 + number, Opcode::Info, 9)).unwrap());

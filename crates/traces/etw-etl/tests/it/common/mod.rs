@@ -1,5 +1,6 @@
 //! Traces that the tests share, created by the writer. They are always the same bytes.
 
+pub(crate) mod exports;
 mod named;
 
 use std::fs;
