@@ -53,11 +53,6 @@ constants! {
         IMAGE_DEBUG_TYPE_EX_DLLCHARACTERISTICS = 20,
     }
 
-    "Types of resources, winuser.h."
-    u16 {
-        RT_MESSAGETABLE = 11,
-    }
-
     "Bits of `KLDR_DATA_TABLE_ENTRY.Flags`."
     u32 {
         LDRP_IMAGE_INTEGRITY_FORCED = 0x20,
