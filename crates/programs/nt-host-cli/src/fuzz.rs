@@ -43,7 +43,7 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     let dirs = Dirs::new(&outputs, options).map_err(usage)?;
     // Only the session itself may add to its corpus.
     let mut others = outputs.and(&Inputs::new().file_or_folder(dirs.corpus(), &[EXTENSION]));
-    let builder = with_coverage(builder, &options.coverage, &mut others).map_err(usage)?;
+    let builder = with_coverage(builder, options.coverage.as_ref(), &mut others).map_err(usage)?;
     let fuzz = Fuzz::new(builder).grammar(grammar).jobs(options.jobs);
     dirs.create().map_err(usage)?;
     let mut inputs = dirs.inputs().map_err(usage)?;
@@ -108,6 +108,10 @@ fn failed(error: &Error) -> (u8, String) {
     (code, error.to_string())
 }
 
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>) -> Value {
     let Progress { executions, requests, processes, elapsed, .. } = harvest.progress;
     let (blocks, hits) = harvest.blocks;
@@ -115,7 +119,7 @@ fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>) -
         json!({
             "finding": json::finding(&bug.finding),
             "reproduced": bug.is_reproduced,
-            "found_after_ms": bug.found_after.as_millis() as u64,
+            "found_after_ms": milliseconds(bug.found_after),
             "executions": bug.executions,
             "command": screen.dirs.command(&bug.input),
             "options": bug.input.options(),
@@ -128,7 +132,7 @@ fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>) -
         "requests": requests,
         "requests_per_second": harvest.progress.rate(),
         "processes": processes,
-        "elapsed_ms": elapsed.as_millis() as u64,
+        "elapsed_ms": milliseconds(elapsed),
         "blocks": blocks,
         "blocks_reached": hits,
         "lines": harvest.lines.total().1,

@@ -1,5 +1,6 @@
 //! The integration tests of the demo: what it prints and writes, and its page.
-#![cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#![cfg(test)]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod demo;
 mod page;

@@ -1,5 +1,6 @@
 //! The integration tests of the program `nt-host`, one module for each subject, linked once.
-#![cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#![cfg(test)]
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 mod command;
 mod common;

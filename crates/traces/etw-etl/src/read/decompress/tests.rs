@@ -2,7 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::{LZNT1, XPRESS, XPRESS_HUFF, append};
+use windows_constants::runtime_library::{
+    COMPRESSION_FORMAT_LZNT1 as LZNT1, COMPRESSION_FORMAT_XPRESS as XPRESS,
+    COMPRESSION_FORMAT_XPRESS_HUFF as XPRESS_HUFF,
+};
+
+use super::append;
 use crate::read::report::LossReason;
 
 fn unpack(format: u16, packed: &[u8], size: usize) -> Result<Vec<u8>, LossReason> {
