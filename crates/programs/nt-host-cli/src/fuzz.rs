@@ -43,7 +43,7 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     let dirs = Dirs::new(&outputs, options).map_err(usage)?;
     // Only the session itself may add to its corpus.
     let mut others = outputs.and(&Inputs::new().file_or_folder(dirs.corpus(), &[EXTENSION]));
-    let builder = with_coverage(builder, options.coverage.as_ref(), &mut others).map_err(usage)?;
+    let builder = with_coverage(builder, &options.coverage, &mut others).map_err(usage)?;
     let fuzz = Fuzz::new(builder).grammar(grammar).jobs(options.jobs);
     dirs.create().map_err(usage)?;
     let mut inputs = dirs.inputs().map_err(usage)?;
