@@ -14,7 +14,7 @@ const COMPONENT: &str = "KmdfLibrary\0";
 /// Sizes of `WDF_BIND_INFO` and of `WDF_BIND_INFO2`, which also has the minimum version that the driver requires.
 const SIZES: [u32; 2] = [0x30, 0x58];
 /// Maximum number of occurrences of the name that are examined. A real image has one.
-const MOST_NAMES: usize = 16;
+const MAX_NAMES: usize = 16;
 
 /// What a driver requests from the framework's loader: the version in `WDF_BIND_INFO`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) fn read(view: &View<'_>, header: &Header, sections: &[Section]) -> Op
     }
     let name: Vec<u8> = COMPONENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let all = || sections.iter().filter_map(|section| Some((section.rva, view.from(section.rva, "section").ok()?)));
-    let names = all().flat_map(|(rva, bytes)| found(rva, bytes, &name)).take(MOST_NAMES);
+    let names = all().flat_map(|(rva, bytes)| found(rva, bytes, &name)).take(MAX_NAMES);
     let names: Vec<u64> = names.map(|rva| header.image_base.wrapping_add(rva.into())).collect();
     if names.is_empty() {
         return None;

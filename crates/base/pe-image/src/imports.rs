@@ -12,8 +12,8 @@ use crate::header::Header;
 use crate::view::View;
 
 /// Limits for corrupt tables without an end. No driver reaches them.
-const MOST_MODULES: usize = 1024;
-const MOST_ROUTINES: usize = 65_536;
+const MAX_MODULES: usize = 1024;
+const MAX_ROUTINES: usize = 65_536;
 
 /// The imports of an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Imports {
     }
 
     fn read_modules(&mut self, view: &View<'_>, header: &Header, start: u32) -> Result<(), Error> {
-        let mut left = MOST_ROUTINES;
+        let mut left = MAX_ROUTINES;
         for rva in table(start, 20) {
             let descriptor: &ImageImportDescriptor = view.structure(rva, "import table")?;
             if descriptor.name.get(LE) == 0 || descriptor.first_thunk.get(LE) == 0 {
@@ -113,7 +113,7 @@ impl Imports {
             }
             self.modules.push(Module { name, slots, routines });
         }
-        Err(Error::new("import table", format!("it has no end within {MOST_MODULES} modules")))
+        Err(Error::new("import table", format!("it has no end within {MAX_MODULES} modules")))
     }
 
     fn read_delayed(&mut self, view: &View<'_>, start: u32) -> Result<(), Error> {
@@ -124,7 +124,7 @@ impl Imports {
             }
             self.delayed.push(view.name(descriptor.dll_name_rva.get(LE), "name of a delay-loaded module")?);
         }
-        Err(Error::new("delay-load table", format!("it has no end within {MOST_MODULES} modules")))
+        Err(Error::new("delay-load table", format!("it has no end within {MAX_MODULES} modules")))
     }
 }
 
@@ -138,7 +138,7 @@ impl AddressTable {
 
 /// Returns the addresses of the entries of a table that is terminated by an empty entry.
 fn table(start: u32, entry: u32) -> impl Iterator<Item = u32> {
-    std::iter::successors(Some(start), move |rva| rva.checked_add(entry)).take(MOST_MODULES)
+    std::iter::successors(Some(start), move |rva| rva.checked_add(entry)).take(MAX_MODULES)
 }
 
 /// An entry of the list of names: an ordinal if its highest bit is set, otherwise the address of a name.
@@ -169,7 +169,7 @@ fn routines<T: Thunk>(view: &View<'_>, start: u32, left: &mut usize) -> Result<V
         if value == 0 {
             return Ok(found);
         }
-        let too_many = || Error::new("list of imported names", format!("more than {MOST_ROUTINES} routines"));
+        let too_many = || Error::new("list of imported names", format!("more than {MAX_ROUTINES} routines"));
         *left = left.checked_sub(1).ok_or_else(too_many)?;
         let is_ordinal = value >> (T::BITS - 1) == 1;
         let number = value & !(1 << (T::BITS - 1));

@@ -11,7 +11,7 @@ use crate::values::Machine;
 /// Maximum size of an image. The largest drivers of Windows have a few megabytes.
 const LARGEST: u32 = 64 << 20;
 /// Maximum number of imports, more than any driver has.
-const MOST_IMPORTS: usize = 4096;
+const MAX_IMPORTS: usize = 4096;
 /// Page size, the granularity of memory protection.
 const PAGE: u32 = 0x1000;
 
@@ -196,8 +196,8 @@ fn imports(modules: &[Module], size: u32) -> Result<Vec<Import>, Error> {
             imports.push(Import { module: module.name.clone(), name: name.clone(), slot });
         }
     }
-    if imports.len() > MOST_IMPORTS {
-        return Err(Error::new("import table", format!("{} routines; the maximum is {MOST_IMPORTS}", imports.len())));
+    if imports.len() > MAX_IMPORTS {
+        return Err(Error::new("import table", format!("{} routines; the maximum is {MAX_IMPORTS}", imports.len())));
     }
     Ok(imports)
 }

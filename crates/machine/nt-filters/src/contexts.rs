@@ -20,7 +20,7 @@ use windows_constants::memory::PagedPool;
 use super::state::{Context, File, FilterId, Holder, InstanceId, State, state};
 
 /// The maximum number of entries of a registration, one for each type.
-const MOST_KINDS: u64 = 8;
+const MAX_KINDS: u64 = 8;
 
 pub(super) type ContextId = GuestPtr<Opaque>;
 
@@ -63,7 +63,7 @@ pub(super) fn of_handle(instance: InstanceId, file: File) -> Outcome<Holder> {
 pub(super) fn registered(first: GuestPtr<FLT_CONTEXT_REGISTRATION>) -> Result<Vec<FLT_CONTEXT_REGISTRATION>, Fault> {
     let mut kinds = Vec::new();
     if !first.is_null() {
-        for index in 0..MOST_KINDS {
+        for index in 0..MAX_KINDS {
             let kind = first.at(index).read()?;
             if kind.ContextType == FLT_CONTEXT_END {
                 break;

@@ -20,7 +20,7 @@ use super::{contexts, name, port};
 /// The major version of a registration.
 const VERSION: u16 = FLT_REGISTRATION_VERSION >> 8;
 /// The maximum number of entries of a registration, one for each operation.
-const MOST_OPERATIONS: u64 = 64;
+const MAX_OPERATIONS: u64 = 64;
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NO_RESOURCES)]
@@ -96,7 +96,7 @@ fn register(
 fn operations(first: GuestPtr<FLT_OPERATION_REGISTRATION>) -> Result<SortedMap<u8, Callbacks>, Fault> {
     let mut operations = SortedMap::new();
     if !first.is_null() {
-        for index in 0..MOST_OPERATIONS {
+        for index in 0..MAX_OPERATIONS {
             let entry = first.at(index).read()?;
             if entry.MajorFunction == IRP_MJ_OPERATION_END {
                 break;

@@ -17,7 +17,7 @@ use super::{lock, random};
 use crate::config::Config;
 
 /// The maximum number of unknown imports.
-const MOST_UNKNOWN: u32 = 1024;
+const MAX_UNKNOWN: u32 = 1024;
 
 /// An entry of the table.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl Table {
         let first_function = entries.len() as u32;
         entries.extend(functions);
         let first_unknown = entries.len() as u32;
-        entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
+        entries.resize(entries.len() + MAX_UNKNOWN as usize, Entry { name: "", routine: None });
         let is_exported = |(name, number): &(&str, u32)| {
             !name.starts_with('(') && !absent.get(*number as usize).copied().unwrap_or_default()
         };
@@ -148,7 +148,7 @@ impl Table {
             unknown.push((module.to_owned().leak(), name.to_owned().leak()));
             unknown.len() - 1
         });
-        let number = self.first_unknown + (index as u32).min(MOST_UNKNOWN - 1);
+        let number = self.first_unknown + (index as u32).min(MAX_UNKNOWN - 1);
         self.module.stubs.address(number)
     }
 

@@ -47,7 +47,7 @@ pub use nt_kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use nt_kernel::{Answer, IoRequest, RequestKind};
 pub use nt_network::{Connection, Delivered, LayerVerdict, Packet, Passage, Verdict};
 pub use nt_processor::coverage::{Callbacks, Coverage, Order, RecordedCall, RecordedPrint};
-pub use nt_processor::image::{ImageOffset, MOST_IMAGES};
+pub use nt_processor::image::{ImageOffset, MAX_IMAGES};
 pub use nt_verifier::hardware::{HardwareAccess, HardwareScript, Register};
 pub use nt_verifier::verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

@@ -55,7 +55,7 @@ const FILTER: &[(usize, Member)] = &[
 /// The sublayer of filters that name none. Every system has it.
 const UNIVERSAL: Guid = Guid::from_u128(FWPM_SUBLAYER_UNIVERSAL);
 /// The maximum number of conditions of a filter that are read.
-const MOST_CONDITIONS: u32 = 4096;
+const MAX_CONDITIONS: u32 = 4096;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTERING), fails(NtStatus::AccessDenied)]
@@ -405,7 +405,7 @@ fn effective_weight(weight: Option<&Value>, conditions: usize) -> u64 {
 }
 
 fn conditions(first: GuestPtr<FWPM_FILTER_CONDITION0>, count: u32) -> Outcome<Vec<Condition>> {
-    let places = first.array(count.min(MOST_CONDITIONS).into()).places();
+    let places = first.array(count.min(MAX_CONDITIONS).into()).places();
     let read = |place: GuestPtr<FWPM_FILTER_CONDITION0>| {
         let field = layers::condition(place.fieldKey().id()?).ok_or(NtStatus::FwpConditionNotFound)?;
         let (how, operand) = (Match(place.matchType().read()?), value::read_operand(place.conditionValue())?);

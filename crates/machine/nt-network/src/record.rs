@@ -17,8 +17,8 @@ use windows_constants::filtering_platform::{
 /// The tag of the memory that drivers get.
 pub(super) const TAG: [u8; 4] = *b"FWPm";
 /// The maximum number of bytes of a blob, and of the conditions of a filter, that are copied.
-const MOST_BYTES: u32 = 0x1_0000;
-const MOST_CONDITIONS: u64 = 4096;
+const MAX_BYTES: u32 = 0x1_0000;
+const MAX_CONDITIONS: u64 = 4096;
 /// The offset of the value in a condition.
 const VALUE: usize = offset_of!(FWPM_FILTER_CONDITION0, conditionValue);
 
@@ -137,12 +137,12 @@ impl Record {
             }
             Member::Key => self.follow_bytes(offset, size_of::<GUID>() as u64)?,
             Member::Blob => {
-                let size = (self.word(offset) as u32).min(MOST_BYTES);
+                let size = (self.word(offset) as u32).min(MAX_BYTES);
                 self.follow_bytes(offset + 8, size.into())?;
             }
             Member::Value => self.follow_value(offset)?,
             Member::Conditions => {
-                let count = (self.word(offset - 8) & u64::from(u32::MAX)).min(MOST_CONDITIONS);
+                let count = (self.word(offset - 8) & u64::from(u32::MAX)).min(MAX_CONDITIONS);
                 let size = size_of::<FWPM_FILTER_CONDITION0>();
                 self.follow_bytes(offset, count * size as u64)?;
                 let start = self.word(offset) as usize;

@@ -10,8 +10,8 @@ use crate::evidence::Compared;
 use crate::plan::Plan;
 
 /// The maximum number of compared events of a trace, and of differences that are kept.
-const MOST_EVENTS: usize = 200_000;
-const MOST_DIFFERENCES: usize = 200;
+const MAX_EVENTS: usize = 200_000;
+const MAX_DIFFERENCES: usize = 200;
 
 /// Compares two traces.
 ///
@@ -21,7 +21,7 @@ const MOST_DIFFERENCES: usize = 200;
 pub fn compared(trace: &Path, expected: &Path, plan: &Plan) -> Result<Compared, String> {
     let (first, second) = (entries(trace, plan)?, entries(expected, plan)?);
     let comparison = compare(&first, &second);
-    let differences = comparison.differences.iter().take(MOST_DIFFERENCES).map(line).collect();
+    let differences = comparison.differences.iter().take(MAX_DIFFERENCES).map(line).collect();
     Ok(Compared { events: first.len(), expected: second.len(), common: comparison.common, differences })
 }
 
@@ -40,7 +40,7 @@ fn entries(path: &Path, plan: &Plan) -> Result<Vec<Entry>, String> {
         if decoded.event.as_ref().is_some_and(|name| plan.ignore_events.contains(name)) {
             continue;
         }
-        if entries.len() == MOST_EVENTS {
+        if entries.len() == MAX_EVENTS {
             return Err(named(&"it has too many events to compare"));
         }
         entries.push(Entry::new(&event, &decoded, &plan.ignore_fields));

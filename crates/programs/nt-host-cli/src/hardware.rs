@@ -13,7 +13,7 @@ use nt_host::text::{TextError, number};
 use nt_host::{Builder, NtHost, pci_header};
 
 /// The maximum number of lines about accesses.
-const MOST_LINES: usize = 100;
+const MAX_LINES: usize = 100;
 
 /// The values of ports and registers.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub(super) fn accesses(host: &NtHost) -> String {
         return log;
     }
     let (mut lines, mut text) = (log.lines(), String::from("hardware\n"));
-    for line in lines.by_ref().take(MOST_LINES) {
+    for line in lines.by_ref().take(MAX_LINES) {
         let _ = writeln!(text, "  {line}");
     }
     match lines.count() {

@@ -6,7 +6,7 @@
 use super::{Function, Functions, ReadStack, Registers, UnwindError};
 
 /// Maximum number of pops: there are 16 registers.
-const MOST_POPS: usize = 16;
+const MAX_POPS: usize = 16;
 
 /// Simulates the rest of an epilog. Returns `false` if the instructions from `rva` on are not an epilog.
 pub(super) fn finish(
@@ -23,7 +23,7 @@ pub(super) fn finish(
         result.set_rsp(rsp);
         code = code.get(length..).unwrap_or_default();
     }
-    for _ in 0..=MOST_POPS {
+    for _ in 0..=MAX_POPS {
         let (register, length) = match *code {
             [op @ 0x58..=0x5F, ..] => (op & 7, 1),
             [rex @ 0x40..=0x4F, op @ 0x58..=0x5F, ..] => ((op & 7) | (rex & 1) << 3, 2),

@@ -6,7 +6,7 @@ use super::info::Info;
 use super::{Function, Functions, ReadStack, Registers, UnwindError};
 
 /// Maximum number of chained entries, more than any function has.
-const MOST_CHAINED: usize = 32;
+const MAX_CHAINED: usize = 32;
 
 /// The language-specific handler of a function. Addresses are relative to the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Functions<'_> {
     #[must_use]
     pub fn primary(&self, function: &Function) -> Function {
         let next = |part: &Function| Info::read(self, part.info).and_then(|info| info.chained(self)).ok().flatten();
-        std::iter::successors(Some(*function), next).take(MOST_CHAINED).last().unwrap_or(*function)
+        std::iter::successors(Some(*function), next).take(MAX_CHAINED).last().unwrap_or(*function)
     }
 
     /// Restores the registers of the caller of the current function. `base` is the address of the image.
@@ -88,7 +88,7 @@ impl Functions<'_> {
         read: ReadStack<'_>,
     ) -> Result<Info<'a>, UnwindError> {
         let (mut position, mut frame) = (position, frame);
-        for _ in 0..MOST_CHAINED {
+        for _ in 0..MAX_CHAINED {
             if prolog(&info, position, frame, registers, read)? {
                 // A machine frame was pushed by the processor: there is no return address to pop.
                 return Ok(info);

@@ -5,7 +5,7 @@ use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, violation_if};
 use pe_image::Image;
 
 /// The maximum number of sections that the loader accepts.
-const MOST_SECTIONS: usize = 96;
+const MAX_SECTIONS: usize = 96;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -68,7 +68,7 @@ pub(super) static RULES: &[Rule] = &[
 
 fn count(image: &Image, _: Target) -> Vec<String> {
     let count = image.sections.len();
-    violation_if(count > MOST_SECTIONS, || format!("there are {count} sections"))
+    violation_if(count > MAX_SECTIONS, || format!("there are {count} sections"))
 }
 
 fn layout(image: &Image, _: Target) -> Vec<String> {

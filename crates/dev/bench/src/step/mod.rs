@@ -23,7 +23,7 @@ const STACK: usize = 0x1_0000;
 /// Size of the memory for the arguments' data in bytes.
 const ARENA: usize = 0x1_0000;
 /// Maximum number of steps. A measured call takes far fewer; one that takes more is out of control.
-const MOST_STEPS: u64 = 10_000_000;
+const MAX_STEPS: u64 = 10_000_000;
 /// Size of the stack space that callers reserve for the first four arguments, which are in registers.
 const HOME: u64 = 0x20;
 
@@ -188,7 +188,7 @@ impl Stepper {
             if !self.image.contains(registers.rip) {
                 return Err(format!("the image jumped to {:#x}", registers.rip));
             }
-            if count.instructions > MOST_STEPS {
+            if count.instructions > MAX_STEPS {
                 return Err(String::from("the call does not return"));
             }
         }

@@ -9,7 +9,7 @@ use pe_image::unwind::{Functions, Registers};
 /// Unwinds some frames with the tables.
 pub(super) fn run(bytes: &[u8]) {
     /// The maximum for one function: 255 codes in each of 32 parts, two words each, and the pops of an epilog.
-    const MOST_READS: usize = 32 * 255 * 2 + 32;
+    const MAX_READS: usize = 32 * 255 * 2 + 32;
     /// The base address of the image.
     const BASE: u64 = 0x1_4000_0000;
 
@@ -30,7 +30,7 @@ pub(super) fn run(bytes: &[u8]) {
                 _ => (address >> 16 == 0).then_some(BASE + u64::from(rva) + 1),
             }
         });
-        assert!(reads <= MOST_READS, "{reads} reads");
+        assert!(reads <= MAX_READS, "{reads} reads");
         let Ok(unwound) = result else {
             assert_eq!(registers, before, "an error changed the registers");
             return;

@@ -10,7 +10,7 @@ use super::align::{Line, align, in_order};
 use crate::{Builder, Callback, Error, GapKind, NtHost};
 
 /// The maximum number of lines of an aspect that are compared; each line more costs as much memory as all before it.
-const MOST_LINES: usize = 4096;
+const MAX_LINES: usize = 4096;
 /// The lowest address that an object can have: nothing is ever mapped at those below it.
 const FIRST_ADDRESS: u64 = 0x1_0000;
 
@@ -152,7 +152,7 @@ fn output(host: &NtHost) -> Vec<Line> {
 
 /// Returns as many lines as can be compared.
 fn cut(mut lines: Vec<Line>) -> Vec<Line> {
-    lines.truncate(MOST_LINES);
+    lines.truncate(MAX_LINES);
     lines
 }
 

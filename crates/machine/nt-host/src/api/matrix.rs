@@ -6,7 +6,7 @@ use super::target::Target;
 use crate::{Builder, Error, Failure, Finding, Gap, Losses, NtHost};
 
 /// The maximum number of calls of a routine that are made to fail: later calls take the same paths again.
-const MOST_CALLS: u64 = 16;
+const MAX_CALLS: u64 = 16;
 
 /// Makes each call that can fail do so, one at a time, and then makes calls fail at random. Calls that undo an earlier
 /// one, such as the removal of a notification routine, never fail.
@@ -94,7 +94,7 @@ impl Matrix {
     /// Creates a matrix for a driver.
     #[must_use]
     pub const fn new(builder: Builder) -> Self {
-        Self { builder, calls: MOST_CALLS, seeds: 0 }
+        Self { builder, calls: MAX_CALLS, seeds: 0 }
     }
 
     /// Sets how many calls of each routine are made to fail, one at a time; the default is the first 16.

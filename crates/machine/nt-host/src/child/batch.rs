@@ -13,7 +13,7 @@ use crate::wire::{Batch, Novel};
 
 /// The maximum number of results of requests that count as novelties. A driver that returns something else for each
 /// request would otherwise make each one a novelty.
-const MOST_RESULTS: usize = 512;
+const MAX_RESULTS: usize = 512;
 
 /// What the driver has done so far in this process.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Novelty {
         // FNV-1a over words; the highest bit separates results from blocks of code.
         let hash = words.into_iter().fold(0x811C_9DC5_u32, |hash, word| (hash ^ word).wrapping_mul(0x0100_0193));
         let result = hash | 1 << 31;
-        (self.results.len() < MOST_RESULTS && self.results.insert(result)).then_some(result)
+        (self.results.len() < MAX_RESULTS && self.results.insert(result)).then_some(result)
     }
 }
 

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use nt_machine::{Config, DEBUG_OUTPUT, Findings, Guests, MOST_IMAGES, Printed, Record};
+use nt_machine::{Config, DEBUG_OUTPUT, Findings, Guests, MAX_IMAGES, Printed, Record};
 
 use super::server;
 use crate::codec::Wire;
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const LAST: Duration = Duration::from_secs(10);
 
 /// The limit of the file descriptors that are closed in a child: more than test programs have open.
-const MOST_FILES: i32 = 1024;
+const MAX_FILES: i32 = 1024;
 
 /// A child process that runs a driver. Dropping this ends the process.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Process {
     }
 
     /// Returns the current or former addresses of the images, the driver under test first.
-    pub(crate) fn image_bases(&self) -> [u64; MOST_IMAGES] {
+    pub(crate) fn image_bases(&self) -> [u64; MAX_IMAGES] {
         self.findings.bases()
     }
 
@@ -195,7 +195,7 @@ impl Process {
 /// Closes all files of the parent except these and the standard ones: a child must not keep another child's connection
 /// open.
 fn keep_only(own: &[i32]) {
-    for file in (3..MOST_FILES).filter(|file| !own.contains(file)) {
+    for file in (3..MAX_FILES).filter(|file| !own.contains(file)) {
         // SAFETY: this runs in a child that has just been forked and whose only thread uses none of these files.
         unsafe { libc::close(file) };
     }

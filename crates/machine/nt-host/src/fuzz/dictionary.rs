@@ -12,7 +12,7 @@ use crate::steps::Step;
 const FIRST_CODE: u64 = 0x1_0000;
 
 /// The maximum number of constants that are tried in each field.
-const MOST_TRIED: usize = 512;
+const MAX_TRIED: usize = 512;
 
 /// The words that inputs are made of.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +46,7 @@ impl Dictionary {
         codes.sort_unstable();
         codes.dedup();
         let registry = registry.iter().filter_map(|value| registry_value(value)).collect();
-        let tried = constants.iter().take(MOST_TRIED).chain(&bytes::INTERESTING).copied().collect();
+        let tried = constants.iter().take(MAX_TRIED).chain(&bytes::INTERESTING).copied().collect();
         Self { values: constants, tried, codes, grammar, registry, ..Self::default() }
     }
 

@@ -35,9 +35,9 @@ const LONGEST_PROCESS: usize = 8192;
 /// request, and nothing else would be tried.
 const TOLERATED: u64 = 8;
 /// The maximum number of constants of the code around new blocks that are tried first.
-const MOST_NEAR: usize = 16;
+const MAX_NEAR: usize = 16;
 /// The maximum number of known requests that a new one meets.
-const MOST_RELATED: usize = 6;
+const MAX_RELATED: usize = 6;
 
 /// What all jobs share.
 pub(super) struct Session<'a> {
@@ -276,10 +276,10 @@ impl<'a> Session<'a> {
         if novel.blocks.is_empty() && results == 0 {
             return;
         }
-        let near = self.coverage.constants_near(&novel.blocks, MOST_NEAR);
+        let near = self.coverage.constants_near(&novel.blocks, MAX_NEAR);
         let last = steps.iter().rev().find(|step| step.request().is_some() || step.is_filtered());
         let follow_up = if let Some(request) = last.and_then(Step::request) {
-            let related = state.corpus.related(request, MOST_RELATED);
+            let related = state.corpus.related(request, MAX_RELATED);
             follow_up(&steps, &self.dictionary, &near, &related, novel.asked as usize)
         } else {
             filtered::follow_up(&steps, &self.dictionary, &near)

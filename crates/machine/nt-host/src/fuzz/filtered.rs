@@ -29,7 +29,7 @@ const SETS: [(u32, usize); 3] =
     [(FileBasicInformation, 40), (FileAllocationInformation, 8), (FileEndOfFileInformation, 8)];
 /// The ports of common services, and the maximum number of constants that are tried as ports.
 const SERVICES: [u16; 6] = [53, 80, 443, 23, 445, 8080];
-const MOST_PORTS: usize = 48;
+const MAX_PORTS: usize = 48;
 /// The number of ports that are tried in every way.
 const FIRST_PORTS: usize = 3;
 /// The number of bytes of data at first.
@@ -97,7 +97,7 @@ fn files(names: &[String]) -> Vec<Plan> {
 pub(super) fn traffic(values: &[u64]) -> Vec<Vec<Step>> {
     let known = values.iter().filter_map(|value| u16::try_from(*value).ok()).filter(|port| *port != 0);
     let mut sequences = Vec::new();
-    for (index, port) in SERVICES.into_iter().chain(known.take(MOST_PORTS)).enumerate() {
+    for (index, port) in SERVICES.into_iter().chain(known.take(MAX_PORTS)).enumerate() {
         let is_first = index < FIRST_PORTS;
         let hosts = [IpAddr::from(Ipv4Addr::new(10, 0, 0, 1)), Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, 1).into()];
         for remote in hosts.map(|host| SocketAddr::new(host, port)).into_iter().take(if is_first { 2 } else { 1 }) {

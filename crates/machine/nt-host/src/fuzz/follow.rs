@@ -14,7 +14,7 @@ use super::plan::Plan;
 use crate::steps::{DataMut, FileStep, Step};
 
 /// The maximum number of constants that are tried as lengths, and the largest of them.
-const MOST_LENGTHS: usize = 64;
+const MAX_LENGTHS: usize = 64;
 const PAGE: usize = 4096;
 /// The lengths that are tried first: an input that is as long as the output hides that the driver does not write all of that, and
 /// many drivers do not expect more than they use.
@@ -108,7 +108,7 @@ pub(super) fn follow_up(
     let first = plans(before, after, Box::new(first)).chain(answered(before, after, request, &near, asked));
     let first = first.chain(plans(before, after, Box::new(lengths(&sent, FIRST_LENGTHS.into()))));
     let common = (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]);
-    let lengths = lengths(&sent, common.chain(small(&dictionary.values).take(MOST_LENGTHS)).collect());
+    let lengths = lengths(&sent, common.chain(small(&dictionary.values).take(MAX_LENGTHS)).collect());
     let rest = repetitions(request, related).into_iter().chain(lengths).chain(late);
     let rest = rest.chain(constants(&sent, &dictionary.tried)).chain(output_constants(&sent, &dictionary.tried));
     let rest = plans(before, after, Box::new(rest));

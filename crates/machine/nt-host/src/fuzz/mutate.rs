@@ -18,7 +18,7 @@ use etw_types::NtStatus;
 /// The maximum number of steps of a sequence.
 const LONGEST: usize = 24;
 /// The maximum number of changes from one sequence to the next.
-const MOST_CHANGES: u32 = 4;
+const MAX_CHANGES: u32 = 4;
 /// The number of variants of the last request of a sequence. To open a device takes longer than most requests.
 const VARIANTS: u32 = 31;
 /// The number of schedules for requests that are sent at the same time.
@@ -26,7 +26,7 @@ const SCHEDULES: u32 = 1000;
 /// The number of handles that a sequence uses.
 const HANDLES: u32 = 3;
 /// The largest number of a call that is made to fail: requests rarely make more calls that can fail.
-const MOST_CALLS: u64 = 8;
+const MAX_CALLS: u64 = 8;
 
 /// Makes sequences.
 pub(super) struct Mutator<'a> {
@@ -60,7 +60,7 @@ impl Mutator<'_> {
     fn sequence(&mut self, corpus: &mut Corpus) -> Vec<Step> {
         let chosen = if self.rng.u8(..16) == 0 { None } else { corpus.choose(self.rng) };
         let mut steps = chosen.map_or_else(|| self.begin_sequence(), |input| input.steps.clone());
-        for _ in 0..=self.rng.u32(..MOST_CHANGES) {
+        for _ in 0..=self.rng.u32(..MAX_CHANGES) {
             self.change(&mut steps, corpus);
         }
         // Without an open file, each request would open the device anew.
@@ -122,7 +122,7 @@ impl Mutator<'_> {
             17 => self.begin(steps),
             18 => self.send_together(steps, corpus),
             _ => {
-                let call = self.rng.u64(1..=MOST_CALLS);
+                let call = self.rng.u64(1..=MAX_CALLS);
                 steps.insert((at + 1).min(steps.len()), Step::FailNext { call });
             }
         }
@@ -143,7 +143,7 @@ impl Mutator<'_> {
                 steps.splice(at..at, step);
             }
             13 | 14 => self.splice(steps, corpus),
-            _ => steps.insert(at.min(steps.len()), Step::FailNext { call: self.rng.u64(1..=MOST_CALLS) }),
+            _ => steps.insert(at.min(steps.len()), Step::FailNext { call: self.rng.u64(1..=MAX_CALLS) }),
         }
     }
 

@@ -244,7 +244,7 @@ fn events_have_threads_and_measured_time_adds_what_things_take() {
 
 /// The maximum size of the sample's sections in bytes. With Rust 1.95 they have 25,406 bytes, with the names of all statuses; `core`'s number formatting or a
 /// panic path would exceed the limit.
-const MOST_BYTES: usize = 25_600;
+const MAX_BYTES: usize = 25_600;
 
 #[test]
 fn the_image_without_the_manifests_resources_stays_small() {
@@ -258,5 +258,5 @@ fn the_image_without_the_manifests_resources_stays_small() {
     let root = root.to_str().expect("a path in UTF-8").as_bytes();
     let paths = bytes.windows(root.len()).filter(|window| *window == root).count();
     let size = size - paths * root.len();
-    assert!(size <= MOST_BYTES, "{size} bytes");
+    assert!(size <= MAX_BYTES, "{size} bytes");
 }

@@ -15,7 +15,7 @@ use super::namespace::Names;
 use crate::{kernel, lock};
 
 /// The maximum number of handles in a table of x64 Windows: 16 Mi minus the entries that the tables themselves use.
-const MOST_HANDLES: usize = 16_711_680;
+const MAX_HANDLES: usize = 16_711_680;
 
 struct Handle {
     kind: &'static str,
@@ -112,7 +112,7 @@ impl Objects {
 
 /// Opens a handle to an object. Fails if the handle table is full.
 pub fn open(kind: &'static str, object: u64, from: u64) -> Result<KernelHandle, NtStatus> {
-    lock(&kernel().objects).add(Handle { kind, object, from, routine: routine() }, MOST_HANDLES)
+    lock(&kernel().objects).add(Handle { kind, object, from, routine: routine() }, MAX_HANDLES)
 }
 
 /// Opens a handle to an object that only handles, references and names keep alive.

@@ -11,7 +11,7 @@ use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::verify::{self, Rule};
 use windows_constants::request::IRP_MJ_QUERY_INFORMATION;
 
-use super::mdl::{MOST_LISTS, TAG};
+use super::mdl::{MAX_LISTS, TAG};
 use super::request::Request;
 use crate::{RequestKind, kernel, lock, pool};
 
@@ -148,7 +148,7 @@ const fn is_used(status: NtStatus, copied: bool) -> bool {
 /// Checks the MDLs of an IRP. The I/O manager frees those that a driver made for the IRP.
 fn check_lists(first: GuestPtr<MDL>, own: GuestPtr<MDL>) -> Result<(), Fault> {
     let (mut list, mut has_own) = (first, own.is_null());
-    for _ in 0..MOST_LISTS {
+    for _ in 0..MAX_LISTS {
         if list.is_null() {
             break;
         }

@@ -16,7 +16,7 @@ use crate::pool::{self, Kind, paging};
 use crate::{kernel, lock};
 
 /// The maximum number of lists of one IRP.
-pub(super) const MOST_LISTS: u32 = 64;
+pub(super) const MAX_LISTS: u32 = 64;
 /// The pool tag of lists that drivers allocate.
 pub(super) const TAG: [u8; 4] = *b"Mdl ";
 
@@ -36,7 +36,7 @@ routines! { pub(super) ROUTINES;
         set(list, address, length)?;
         if let Some(irp) = irp {
             let mut place = irp.MdlAddress();
-            for _ in 0..MOST_LISTS {
+            for _ in 0..MAX_LISTS {
                 let Some(before) = place.read()?.non_null().filter(|_| secondary) else { break };
                 place = before.Next();
             }

@@ -9,7 +9,7 @@ use crate::ex::paths::canonical;
 use crate::{kernel, lock};
 
 /// The maximum number of symbolic links that are followed, so that a circle of links ends.
-const MOST_LINKS: u32 = 32;
+const MAX_LINKS: u32 = 32;
 
 /// Returns whether two names are spellings of the same name.
 pub fn are_same(one: &str, other: &str) -> bool {
@@ -27,7 +27,7 @@ pub fn rest_behind(name: &str, base: &str) -> Option<String> {
 /// Follows symbolic links.
 fn follow(links: &[Link], name: &str) -> String {
     let mut name = name.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let next = links.iter().find_map(|link| Some(format!("{}{}", link.target, rest_behind(&name, &link.name)?)));
         match next {
             Some(next) => name = next,

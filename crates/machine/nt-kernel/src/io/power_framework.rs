@@ -20,7 +20,7 @@ use crate::{call_back, kernel, lock};
 /// The name of the registration: a driver must unregister its devices before it is unloaded.
 const WHAT: &str = "device of the power framework";
 /// The maximum number of components that are read.
-const MOST_COMPONENTS: u32 = 1024;
+const MAX_COMPONENTS: u32 = 1024;
 
 type Routine = GuestPtr<Code>;
 type Handle = GuestPtr<Opaque>;
@@ -183,7 +183,7 @@ fn describe(place: GuestPtr<PO_FX_DEVICE>) -> Outcome<Option<Managed>> {
         1 => {
             let device = place.read()?;
             let first = place.after::<PO_FX_COMPONENT>();
-            let all = first.array(device.ComponentCount.min(MOST_COMPONENTS).into()).read()?;
+            let all = first.array(device.ComponentCount.min(MAX_COMPONENTS).into()).read()?;
             let states: Vec<u32> = all.into_iter().map(|component| component.IdleStateCount).collect();
             (device.Callbacks, device.DeviceContext, states)
         }
@@ -224,7 +224,7 @@ fn describe(place: GuestPtr<PO_FX_DEVICE>) -> Outcome<Option<Managed>> {
 }
 
 fn states_of(first: GuestPtr<PO_FX_COMPONENT_V2>, count: u32) -> Outcome<Vec<u32>> {
-    let all = first.array(count.min(MOST_COMPONENTS).into()).read()?;
+    let all = first.array(count.min(MAX_COMPONENTS).into()).read()?;
     Ok(all.into_iter().map(|component| component.IdleStateCount).collect())
 }
 

@@ -24,15 +24,15 @@ const MEMORY: u64 = 4 << 30;
 const HOST: u64 = 256 << 20;
 /// The maximum number of allocations in use with pages of their own. Linux allows 65,530 ranges per process, and each
 /// allocation needs two.
-const MOST_GUARDED: usize = 16_384;
+const MAX_GUARDED: usize = 16_384;
 /// The maximum number of allocations in use of a page or more, which always have pages of their own. The rest of the
 /// ranges is for stacks and for the host's own memory, without which the host cannot continue.
-const MOST_LARGE: usize = 30_000;
+const MAX_LARGE: usize = 30_000;
 /// The size of a chunk of memory for allocations side by side, and the size of the gap after each of them.
 const CHUNK: u64 = 1 << 20;
 const GAP: u64 = 16;
 /// The maximum number of freed allocations that are remembered.
-const MOST_FREED: usize = 65_536;
+const MAX_FREED: usize = 65_536;
 /// The alignment of pool on x64.
 const ALIGNMENT: u64 = 16;
 /// The tag of what the host allocates for objects and buffers of requests.
@@ -130,9 +130,9 @@ impl Pool {
     fn allocate_filled(&mut self, kind: Kind, size: u64, tag: [u8; 4], from: u64, byte: u8) -> Option<u64> {
         let wanted = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
         let of_host = from == 0;
-        let is_guarded = size >= PAGE || self.guarded < MOST_GUARDED;
+        let is_guarded = size >= PAGE || self.guarded < MAX_GUARDED;
         let ((start, is_zeroed), pages, chunk) = if is_guarded {
-            if self.guarded >= MOST_LARGE {
+            if self.guarded >= MAX_LARGE {
                 return None;
             }
             let pages = wanted.checked_next_multiple_of(PAGE)?;
@@ -350,7 +350,7 @@ impl Pool {
             block.freed = Some(from);
         }
         self.freed.push_back(block.start);
-        if self.freed.len() > MOST_FREED
+        if self.freed.len() > MAX_FREED
             && let Some(oldest) = self.freed.pop_front()
         {
             self.blocks.remove(&oldest);
@@ -476,14 +476,14 @@ mod tests {
 
     use super::super::kind::Kind;
     use super::super::pages::tests::is_readable;
-    use super::{CHUNK, FRESH, MOST_GUARDED, Pool};
+    use super::{CHUNK, FRESH, MAX_GUARDED, Pool};
     use nt_verifier::exception::changing;
 
     #[test]
     fn a_chunk_that_was_emptied_while_it_was_open_is_returned() {
         let mut pool = Pool::new(None);
         // From now on, small allocations are placed side by side.
-        pool.guarded = MOST_GUARDED;
+        pool.guarded = MAX_GUARDED;
         let size = 4000;
         for _ in 0..3 * CHUNK / size {
             let address = pool.allocate(size, *b"Test", false, 1).expect("memory");
@@ -495,7 +495,7 @@ mod tests {
     #[test]
     fn memory_is_zeroed_only_if_that_is_wanted_with_pages_of_its_own_and_in_a_chunk() {
         let mut pool = Pool::new(None);
-        for guarded in [0, MOST_GUARDED] {
+        for guarded in [0, MAX_GUARDED] {
             pool.guarded = guarded;
             for size in [1, 100, 4096, 10_000].into_iter().filter(|size| guarded == 0 || *size < 4096) {
                 let zeroed = pool.allocate_zeroed(Kind::NonPaged, size, *b"Test", 1).expect("memory");

@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// How long a turn without a call may take: in processor time, because a driver may wait in a loop for what another thread
 /// does, and in ticks at which no thread can run, because the host may wait for it outside of the scheduler.
 const LONGEST_TURN: Duration = Duration::from_millis(50);
-const MOST_TICKS: u32 = 10;
+const MAX_TICKS: u32 = 10;
 
 thread_local! {
     /// The number of this thread among those that take turns.
@@ -96,7 +96,7 @@ impl Scheduler {
             }
             // On a busy machine, a thread that can run may not get the processor for a long time.
             seen.2 = if thread::can_one_run() { 0 } else { seen.2 + 1 };
-            if used.saturating_sub(seen.1) > LONGEST_TURN || seen.2 > MOST_TICKS {
+            if used.saturating_sub(seen.1) > LONGEST_TURN || seen.2 > MAX_TICKS {
                 // From now on, all of them run at the same time.
                 state.turns = None;
                 self.turn.notify_all();

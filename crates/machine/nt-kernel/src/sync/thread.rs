@@ -21,7 +21,7 @@ use crate::{call_back, kernel, lock};
 
 /// The maximum number of system threads that run at the same time. Each has stacks in several ranges of memory, of which
 /// Linux allows 65,530.
-const MOST_THREADS: usize = 4000;
+const MAX_THREADS: usize = 4000;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -110,7 +110,7 @@ fn create(
     start: GuestPtr<Code>,
     context: GuestPtr<Opaque>,
 ) -> Outcome {
-    if lock(&kernel().threads).running.len() >= MOST_THREADS {
+    if lock(&kernel().threads).running.len() >= MAX_THREADS {
         return fail(NO_RESOURCES);
     }
     let object: GuestPtr<THREAD> = lock(&kernel().pool).try_new_object()?;

@@ -20,13 +20,13 @@ const DEFINED: [u64; 2] = [0xFFFF_0800_0000_0000, 0xFFFF_8000_0000_0000];
 const UPPER_WORD: u64 = 0xFFFF_0000_0000_0000;
 
 /// The maximum number of such variables. More of them are a table of masks, and each costs a search of the code.
-const MOST_VARIABLES: usize = 16;
+const MAX_VARIABLES: usize = 16;
 
 /// How many bytes after a load the comparison starts at most, and how many bytes after that are searched for other uses.
 const NEAR: usize = 16;
 const FAR: usize = 64;
 /// The maximum number of moves between a comparison and the instruction that depends on it.
-const MOST_MOVES: u32 = 4;
+const MAX_MOVES: u32 = 4;
 
 /// A constant that the loader replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn find(layout: &Layout) -> Vec<Constant> {
             }
         }
     }
-    if variables.len() <= MOST_VARIABLES {
+    if variables.len() <= MAX_VARIABLES {
         found.extend(variables.into_iter().filter(|variable| is_variable_compared(&code, variable.rva)));
     }
     for (start, bytes) in code {
@@ -169,7 +169,7 @@ fn use_of(code: &[u8], register: u8) -> Option<Use> {
 /// move, or one that stores the result. Compilers put moves before it, which do not change the flags.
 fn is_unsigned(code: &[u8]) -> bool {
     let mut code = code;
-    for _ in 0..MOST_MOVES {
+    for _ in 0..MAX_MOVES {
         let Some(rest) = behind_move(code) else { break };
         code = rest;
     }

@@ -10,7 +10,7 @@ use nt_verifier::verify::GapKind;
 use nt_verifier::verify::gap;
 
 /// The maximum number of device names that advice lists.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// What a client requested: the kind and the control code.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ pub(super) fn device_names() -> Vec<String> {
 pub(super) fn no_such_name(name: &str) {
     let status = NtStatus::ObjectNameNotFound;
     let mut names = device_names();
-    names.truncate(MOST_NAMES);
+    names.truncate(MAX_NAMES);
     let advice = match names.as_slice() {
         [] => "the driver has created no device with a name".to_owned(),
         names => format!("the driver has {}", names.join(", ")),

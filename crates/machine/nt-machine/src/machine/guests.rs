@@ -1,6 +1,6 @@
 //! The images of a run: the driver under test and those that it needs, in the order in which they are loaded.
 
-use nt_processor::image::{DRIVER, MOST_IMAGES};
+use nt_processor::image::{DRIVER, MAX_IMAGES};
 use pe_image::Layout;
 
 /// The entry point of an export driver.
@@ -78,8 +78,8 @@ impl Guests {
     /// Fails if there are too many images, if two have the same name, or if they import from each other in a circle. The
     /// text names them.
     pub fn new(driver: Guest, others: Vec<Guest>) -> Result<Self, String> {
-        if others.len() >= MOST_IMAGES {
-            return Err(format!("{} images are too many: expected at most {MOST_IMAGES}", others.len() + 1));
+        if others.len() >= MAX_IMAGES {
+            return Err(format!("{} images are too many: expected at most {MAX_IMAGES}", others.len() + 1));
         }
         let mut waiting = others;
         for (index, guest) in waiting.iter().enumerate() {

@@ -15,15 +15,15 @@ use crate::memory::{GuestPtr, PAGE, poke};
 pub(super) const BREAKPOINT: u8 = 0xCC;
 
 /// The maximum number of times that the code is searched for more code: a bound for images that were made to defeat it.
-const MOST_ROUNDS: u32 = 16;
+const MAX_ROUNDS: u32 = 16;
 
 /// The maximum number of times that the search begins anew, with the tables that were taken for code before.
-const MOST_STARTS: u32 = 3;
+const MAX_STARTS: u32 = 3;
 
 /// Finds the code of an image.
 pub(super) fn disassemble<'a>(layout: &'a Layout, lines: &[u32]) -> Descent<'a> {
     let mut tables = Vec::new();
-    for _ in 0..MOST_STARTS {
+    for _ in 0..MAX_STARTS {
         let (descent, found) = disassemble_around(&tables, layout, lines);
         // After a call that does not return, there can be a table in place of code.
         if found.iter().all(|table| !descent.has_code(table.clone())) {
@@ -44,7 +44,7 @@ fn disassemble_around<'a>(tables: &[Range<u32>], layout: &'a Layout, lines: &[u3
     certain.chain(lines.iter().copied()).filter(|rva| is_executable(layout, *rva)).for_each(|rva| descent.follow(rva));
     let mut found = Found::default();
     // A case of a `switch` can contain another one, and a function can be used by one that was just found.
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let size = descent.size();
         let instructions: Vec<Instruction> = descent.instructions().collect();
         found = follow_values(layout, &instructions);

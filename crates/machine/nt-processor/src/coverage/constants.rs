@@ -7,7 +7,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 /// The smallest value that a range of cases begins at to count as control codes: device types are in the upper half.
 const FIRST_CODE: u64 = 0x1_0000;
 /// The maximum number of values of a range that are listed.
-const MOST_CASES: u64 = 64;
+const MAX_CASES: u64 = 64;
 
 /// Returns the constants of comparisons with the addresses of the instructions, in the order of these. Compilers subtract the first case of a `switch` and compare
 /// the difference with that of the next one, so these sums are included, and so are the values of a range, one by one and
@@ -31,7 +31,7 @@ pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<(
                 found.push(cut(constant, &instruction));
                 found.push(cut(sum.wrapping_add(constant), &instruction));
                 if sum >= FIRST_CODE {
-                    let cases = 0..=constant.min(MOST_CASES);
+                    let cases = 0..=constant.min(MAX_CASES);
                     found.extend(
                         cases.flat_map(|case| [1, 4].map(|step| cut(sum.wrapping_add(case * step), &instruction))),
                     );

@@ -22,7 +22,7 @@ const DATA: u8 = 8;
 const FAST_FAIL: u8 = 0x29;
 
 /// The maximum size in bytes of a function without unwind information.
-const MOST_PLAUSIBLE: usize = 0x1000;
+const MAX_PLAUSIBLE: usize = 0x1000;
 
 /// The instructions of an image that were found so far. All addresses are relative to the image.
 pub(super) struct Descent<'a> {
@@ -119,7 +119,7 @@ impl<'a> Descent<'a> {
                 return if is_certain || rva == start { Ok(()) } else { Err(Contradiction) };
             }
             let instruction = self.decode(rva).filter(|_| mark == 0).ok_or(Contradiction)?;
-            if !is_certain && (is_doubtful(&instruction) || changed.len() > MOST_PLAUSIBLE) {
+            if !is_certain && (is_doubtful(&instruction) || changed.len() > MAX_PLAUSIBLE) {
                 return Err(Contradiction);
             }
             let next = rva + instruction.len() as u32;

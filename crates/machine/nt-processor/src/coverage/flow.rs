@@ -8,7 +8,7 @@ use pe_image::Layout;
 use pe_image::unwind::Functions;
 
 use super::descent::{branch_target, relative_operand};
-use super::tables::{Jump, MOST_ENTRIES, handler_blocks};
+use super::tables::{Jump, MAX_ENTRIES, handler_blocks};
 use super::values::{Entries, Ids, State, Value};
 
 /// What instructions do with the addresses in the image that they compute.
@@ -134,7 +134,7 @@ impl Follower<'_> {
         }
         let value = state.register(index, &mut self.ids);
         let count = state.limit(value);
-        let length = count.unwrap_or(1).clamp(1, MOST_ENTRIES).saturating_sub(1) * scale + size;
+        let length = count.unwrap_or(1).clamp(1, MAX_ENTRIES).saturating_sub(1) * scale + size;
         self.found.read.push(table..table.saturating_add(length));
         match (instruction.mnemonic(), size, scale) {
             (Mnemonic::Movsxd | Mnemonic::Mov, 4, 4) if instruction.op0_kind() == OpKind::Register => {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::words::Words;
 
 /// The maximum number of calls and of pieces that are recorded.
-const MOST_ENTRIES: usize = 1 << 16;
+const MAX_ENTRIES: usize = 1 << 16;
 /// The bit of each entry, because all of its values can be zero.
 const RECORDED: u64 = 1 << 63;
 /// The bit of a task that is a job. Other tasks have the number of their thread.
@@ -117,7 +117,7 @@ struct Log {
 
 impl Log {
     fn new() -> io::Result<Self> {
-        Words::new(1 + 3 * MOST_ENTRIES, true).map(|words| Self { words })
+        Words::new(1 + 3 * MAX_ENTRIES, true).map(|words| Self { words })
     }
 
     /// Adds an entry, unless there is no room. Signal handlers may call this.
@@ -146,5 +146,5 @@ impl Log {
 /// Returns the words of each entry. A region consists of pages, so there may be more words than needed.
 fn chunks(words: &[AtomicU64]) -> &[[AtomicU64; 3]] {
     let (chunks, _) = words.as_chunks::<3>();
-    chunks.get(..MOST_ENTRIES).unwrap_or(chunks)
+    chunks.get(..MAX_ENTRIES).unwrap_or(chunks)
 }

@@ -9,9 +9,9 @@ use super::descent::is_executable;
 use super::values::Entries;
 
 /// The maximum number of entries of a table.
-pub(super) const MOST_ENTRIES: u32 = 4096;
+pub(super) const MAX_ENTRIES: u32 = 4096;
 /// The maximum number of scopes in a function.
-const MOST_SCOPES: u32 = 1024;
+const MAX_SCOPES: u32 = 1024;
 
 /// Returns the blocks of `__except` in the scope tables of functions. The same place has other data for other handlers,
 /// so a table counts only if every scope is inside of its function.
@@ -20,7 +20,7 @@ pub(super) fn handler_blocks(layout: &Layout) -> Vec<u32> {
     let mut blocks = Vec::new();
     for function in functions.iter() {
         let Some(handler) = functions.handler(&function) else { continue };
-        let Some(count) = word(layout, handler.data).filter(|count| (1..=MOST_SCOPES).contains(count)) else {
+        let Some(count) = word(layout, handler.data).filter(|count| (1..=MAX_SCOPES).contains(count)) else {
             continue;
         };
         let contains = |rva: u32| function.begin <= rva && rva <= function.end;
@@ -57,14 +57,14 @@ impl Jump {
     pub(super) fn new(layout: &Layout, rva: u32, entries: Entries, origin: u32) -> Self {
         let functions = Functions::from_layout(layout);
         let Entries { table, count, is_signed } = entries;
-        let count = count.filter(|count| (1..=MOST_ENTRIES).contains(count));
+        let count = count.filter(|count| (1..=MAX_ENTRIES).contains(count));
         let target = |number: u32| {
             let offset = word(layout, table.checked_add(number * 4)?)?;
             // Neither an address in the image nor a distance inside of it has more than 31 bits.
             let target = (is_signed || offset.cast_signed() >= 0).then(|| origin.wrapping_add(offset))?;
             (is_executable(layout, target) && are_together(&functions, rva, target)).then_some(target)
         };
-        let mut targets: Vec<u32> = (0..count.unwrap_or(MOST_ENTRIES)).map_while(target).collect();
+        let mut targets: Vec<u32> = (0..count.unwrap_or(MAX_ENTRIES)).map_while(target).collect();
         let length = targets.len().max(1) as u32 * 4;
         if count.is_none_or(|count| count as usize != targets.len()) {
             targets.clear();

@@ -14,10 +14,10 @@ const VOLATILE: [Register; 7] =
     [Register::RAX, Register::RCX, Register::RDX, Register::R8, Register::R9, Register::R10, Register::R11];
 
 /// The maximum number of stack slots and of checked values that are remembered at one place.
-const MOST_SLOTS: usize = 32;
+const MAX_SLOTS: usize = 32;
 
 /// The maximum number of instructions of a loop that are searched for what it changes.
-const MOST_IN_LOOP: usize = 2000;
+const MAX_IN_LOOP: usize = 2000;
 
 /// What is known of a value. Addresses are relative to the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl State {
     pub(super) fn enter_loop(&mut self, body: &[Instruction], factory: &mut InstructionInfoFactory) {
         let addresses =
             std::mem::take(self).registers.into_iter().filter(|(_, value)| matches!(value, Value::Address(_)));
-        if body.len() <= MOST_IN_LOOP {
+        if body.len() <= MAX_IN_LOOP {
             self.registers.extend(addresses);
             for instruction in body {
                 self.forget_written(instruction, factory);
@@ -119,7 +119,7 @@ impl State {
             ConditionCode::b => (&mut there, Some(constant)),
             _ => return there,
         };
-        if let Some(limit) = limit.filter(|_| holder.limits.len() < MOST_SLOTS) {
+        if let Some(limit) = limit.filter(|_| holder.limits.len() < MAX_SLOTS) {
             holder.limits.entry(id).and_modify(|known| *known = limit.min(*known)).or_insert(limit);
         }
         there
@@ -147,7 +147,7 @@ impl State {
         let Some(result) = result else { return };
         if instruction.op0_kind() == OpKind::Register {
             self.registers.insert(instruction.op0_register().full_register(), result);
-        } else if let Some(slot) = slot(instruction).filter(|_| self.slots.len() < MOST_SLOTS) {
+        } else if let Some(slot) = slot(instruction).filter(|_| self.slots.len() < MAX_SLOTS) {
             self.slots.insert(slot, result);
         }
     }
@@ -158,7 +158,7 @@ impl State {
         let value = self.operand(instruction, 0, ids)?;
         let Value::Number { id, .. } = value else { return None };
         // The value in memory has its id from now on.
-        if let Some(slot) = slot(instruction).filter(|_| self.slots.len() < MOST_SLOTS) {
+        if let Some(slot) = slot(instruction).filter(|_| self.slots.len() < MAX_SLOTS) {
             self.slots.insert(slot, value);
         }
         Some((id, constant))

@@ -11,7 +11,7 @@ use super::handler::ARCH_SET_FS;
 use crate::layout::{CALL_FRAME, PROCESSOR_BLOCK};
 
 /// The maximum number of arguments of a call into a driver. All of them are always passed.
-pub(crate) const MOST_ARGUMENTS: usize = 10;
+pub(crate) const MAX_ARGUMENTS: usize = 10;
 
 /// The word that identifies a [`CALL_FRAME`].
 pub(super) const MARK: u64 = 0x6B6E_694C_7473_6F48;
@@ -81,7 +81,7 @@ pub fn contains(address: u64) -> bool {
 /// follows the calling convention.
 #[unsafe(naked)]
 #[unsafe(link_section = "driver_switch")]
-pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const [u64; MOST_ARGUMENTS]) -> Returned {
+pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const [u64; MAX_ARGUMENTS]) -> Returned {
     naked_asm!(
         "push rbp",
         "push rbx",

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use super::handler::{ARCH_SET_GS, HandlerStack, Restored, set_base};
 use super::stack::Stack;
-use super::switch::{MOST_ARGUMENTS, Returned, call_driver};
+use super::switch::{MAX_ARGUMENTS, Returned, call_driver};
 use crate::layout::{CROSSING, DISPATCHER_HEADER, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
 use crate::part::{Part, lock_from_handler};
@@ -207,7 +207,7 @@ pub fn call(target: u64, arguments: &[u64]) -> u64 {
 
 /// Like [`call`], and also returns the state in which the routine left the processor.
 fn call_for_state(target: u64, arguments: &[u64]) -> Returned {
-    let mut all = [0; MOST_ARGUMENTS];
+    let mut all = [0; MAX_ARGUMENTS];
     for (place, argument) in all.iter_mut().zip(arguments) {
         *place = *argument;
     }

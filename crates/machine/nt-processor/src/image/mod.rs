@@ -15,7 +15,7 @@ use pe_image::Layout;
 use pe_image::unwind::Functions;
 
 /// The maximum number of images that are loaded at the same time.
-pub const MOST_IMAGES: usize = 16;
+pub const MAX_IMAGES: usize = 16;
 
 /// The number of the driver under test.
 pub const DRIVER: u32 = 0;
@@ -33,7 +33,7 @@ pub struct ImageOffset {
 /// The state of all images.
 #[derive(Default)]
 pub struct Images {
-    slots: [Slot; MOST_IMAGES],
+    slots: [Slot; MAX_IMAGES],
     unloaded: Mutex<Vec<(u32, Region)>>,
     /// Whether an image was unloaded. Every call of a routine needs this.
     any_unloaded: AtomicBool,

@@ -34,7 +34,7 @@ const ALIGNMENT: i64 = 17;
 
 /// The maximum number of handlers that may run on a thread at the same time: one for the driver's fault, and one each
 /// for memory that the first one reads and that must be brought in first.
-const MOST_NESTED: u32 = 4;
+const MAX_NESTED: u32 = 4;
 
 /// The end of the user-mode address range. On Windows, an invalid address from here on is a bug check, not an
 /// exception.
@@ -130,7 +130,7 @@ thread_local! {
 
 /// Handles a fault. Returns if the thread can continue; otherwise does not return.
 pub fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, nesting: Nesting) {
-    if nesting.depth > MOST_NESTED {
+    if nesting.depth > MAX_NESTED {
         end_nested(trap, context.rip(), nesting);
     }
     if resumes(trap, context, restored) {
@@ -295,7 +295,7 @@ pub fn raise(fault: Fault, leavable: bool) -> ! {
     let registers = Registers::default();
     // What explains a fault reads memory of the driver, too. If that faults, it must not be explained in turn.
     EXPLAINING.set(EXPLAINING.get() + 1);
-    if EXPLAINING.get() > MOST_NESTED {
+    if EXPLAINING.get() > MAX_NESTED {
         verify::stop_at_once(Rule::Host, 0, format_args!("{fault} while another fault was explained"));
     }
     if let Some(exception) = exception_of(trap, &registers).filter(|_| leavable) {

@@ -11,7 +11,7 @@ use super::script::{HardwareAccess, HardwareScript, Register};
 use crate::verify::{self, Rule};
 
 /// The maximum number of accesses that are kept until the test takes them.
-const MOST_ACCESSES: usize = 1 << 20;
+const MAX_ACCESSES: usize = 1 << 20;
 
 static HARDWARE: Part<Hardware> = Part::new();
 
@@ -44,7 +44,7 @@ impl Hardware {
 
     fn record(&self, access: HardwareAccess) {
         let mut state = self.state();
-        if state.accesses.len() < MOST_ACCESSES {
+        if state.accesses.len() < MAX_ACCESSES {
             state.accesses.push(access);
         } else {
             state.dropped += 1;

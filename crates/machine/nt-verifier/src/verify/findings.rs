@@ -7,7 +7,7 @@ use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use nt_processor::image::MOST_IMAGES;
+use nt_processor::image::MAX_IMAGES;
 use nt_processor::memory::{Protection, Region};
 
 use super::Record;
@@ -22,7 +22,7 @@ struct Shared {
     records: AtomicU32,
     unused: u32,
     /// The addresses of the images; 0 before an image is loaded.
-    bases: [AtomicU64; MOST_IMAGES],
+    bases: [AtomicU64; MAX_IMAGES],
     /// The number of bytes of debug output.
     output: AtomicU64,
     /// The number of bytes of debug output for which there was no room.
@@ -125,7 +125,7 @@ impl Findings {
     /// Returns the current or former addresses of the images, the driver under test first; 0 for those that were not
     /// loaded.
     #[must_use]
-    pub fn bases(self) -> [u64; MOST_IMAGES] {
+    pub fn bases(self) -> [u64; MAX_IMAGES] {
         self.shared().bases.each_ref().map(|base| base.load(Ordering::SeqCst))
     }
 

@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The maximum number of gaps that are kept. A run with one is incomplete, however many there are.
-const MOST_GAPS: usize = 256;
+const MAX_GAPS: usize = 256;
 /// The maximum number of notes that are kept.
-const MOST_NOTES: usize = 8;
+const MAX_NOTES: usize = 8;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $id:literal,)*) => {
@@ -96,7 +96,7 @@ pub(super) type Shared = Mutex<Gaps>;
 pub fn note(advice: String) {
     if let Some(mut gaps) = gaps() {
         gaps.notes.retain(|known| *known != advice);
-        if gaps.notes.len() == MOST_NOTES {
+        if gaps.notes.len() == MAX_NOTES {
             gaps.notes.remove(0);
         }
         gaps.notes.push(advice);
@@ -121,7 +121,7 @@ pub fn add(kind: GapKind, detail: String) {
 pub fn add_with(kind: GapKind, detail: String, advice: Vec<String>) {
     let gap = Gap { kind, detail, advice };
     if let Some(mut gaps) = gaps()
-        && gaps.gaps.len() < MOST_GAPS
+        && gaps.gaps.len() < MAX_GAPS
     {
         gaps.gaps.push(gap);
     }
@@ -129,7 +129,7 @@ pub fn add_with(kind: GapKind, detail: String, advice: Vec<String>) {
 
 /// Returns whether no more gaps are kept, so that there is no need to describe one.
 pub fn are_enough() -> bool {
-    gaps().is_none_or(|gaps| gaps.gaps.len() >= MOST_GAPS)
+    gaps().is_none_or(|gaps| gaps.gaps.len() >= MAX_GAPS)
 }
 
 /// Returns the gaps so far.

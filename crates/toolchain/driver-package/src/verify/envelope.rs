@@ -21,7 +21,7 @@ use crate::sign::oid;
 /// The maximum number of signatures that are checked in a file. Vendors' catalogs have dozens.
 const MOST: usize = 128;
 /// The maximum number of certificates in an envelope. Each is checked with the keys of all that have its issuer's name.
-const MOST_CERTIFICATES: usize = 64;
+const MAX_CERTIFICATES: usize = 64;
 
 /// Signed content.
 pub(super) struct Envelope {
@@ -148,8 +148,8 @@ impl Envelope {
             match Cert::from_der(each.raw) {
                 // Attribute certificates, which Microsoft's timestamps have.
                 _ if each.tag == context(TagNumber::N1) || each.tag == context(TagNumber::N2) => {}
-                Ok(_) if envelope.certificates.len() == MOST_CERTIFICATES => {
-                    envelope.unreadable = Some(format!("there are more than {MOST_CERTIFICATES}"));
+                Ok(_) if envelope.certificates.len() == MAX_CERTIFICATES => {
+                    envelope.unreadable = Some(format!("there are more than {MAX_CERTIFICATES}"));
                 }
                 Ok(certificate) => envelope.certificates.push(certificate),
                 Err(error) => envelope.unreadable = Some(error.to_string()),
