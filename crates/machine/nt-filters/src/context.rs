@@ -1,17 +1,18 @@
 //! The routines for contexts: memory that a minifilter keeps for a volume, an instance, a file, a stream or a stream
 //! handle.
 
-use super::contexts::{
-    ContextId, allocate, delete, detach, get, is_open, of_handle, of_instance, of_stream, reference, release,
-    report_unknown, set, take,
-};
-use super::state::{File, FilterId, Holder, InstanceId, VolumeId, state};
 use nt_processor::layout::{FLT_RELATED_CONTEXTS, FLT_RELATED_OBJECTS};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{APC, DISPATCH, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, routines};
 use windows_constants::filter_manager::{
     FLT_FILE_CONTEXT, FLT_INSTANCE_CONTEXT, FLT_STREAM_CONTEXT, FLT_STREAMHANDLE_CONTEXT, FLT_VOLUME_CONTEXT,
 };
+
+use super::contexts::{
+    ContextId, allocate, delete, detach, get, is_open, of_handle, of_instance, of_stream, reference, release,
+    report_unknown, set, take,
+};
+use super::state::{File, FilterId, Holder, InstanceId, VolumeId, state};
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NO_RESOURCES)]

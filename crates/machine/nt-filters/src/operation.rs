@@ -4,10 +4,6 @@
 //! An operation is not bound to a thread. If a callback pends it, the thread that resumes it takes it further, as in
 //! Windows.
 
-use super::file_system;
-use super::judge::{self, Next, POST, PRE};
-use super::major;
-use super::state::{Callbacks, Current, Data, FilterId, InstanceId, Passed, Stage, changed, state, with};
 use nt_kernel::sync::worker::submit;
 use nt_kernel::{call_back, kernel, lock};
 use nt_processor::cpu::thread;
@@ -21,6 +17,11 @@ use windows_constants::filter_manager::{
     FLTFL_CALLBACK_DATA_POST_OPERATION, FLTFL_POST_OPERATION_DRAINING,
 };
 use windows_constants::request::{IRP_MJ_READ, IRP_MJ_WRITE};
+
+use super::file_system;
+use super::judge::{self, Next, POST, PRE};
+use super::major;
+use super::state::{Callbacks, Current, Data, FilterId, InstanceId, Passed, Stage, changed, state, with};
 
 fn block(data: Data) -> GuestPtr<FLT_OPERATION> {
     data.cast()

@@ -1,5 +1,7 @@
 //! Timers.
 
+use std::sync::Arc;
+
 use etw_types::NtStatus;
 use nt_kernel::sync::scheduler::Timer as Entry;
 use nt_kernel::sync::worker::submit;
@@ -8,8 +10,6 @@ use nt_processor::layout::{WDF_OBJECT_ATTRIBUTES, WDF_TIMER_CONFIG};
 use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{self, Rule};
-
-use std::sync::Arc;
 
 use super::attributes::Level;
 use super::kind::Kind;

@@ -5,8 +5,6 @@
 
 use std::io;
 
-use super::data::Variables;
-use crate::config::Config;
 use nt_processor::cpu::stubs::Stubs;
 use nt_processor::layout::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64, IMAGE_SECTION_HEADER};
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _, PAGE, Protection, Region, protect};
@@ -15,6 +13,9 @@ use windows_constants::image::{
     IMAGE_NT_OPTIONAL_HDR64_MAGIC, IMAGE_NT_SIGNATURE, IMAGE_SCN_CNT_CODE, IMAGE_SCN_CNT_INITIALIZED_DATA,
     IMAGE_SCN_MEM_EXECUTE, IMAGE_SCN_MEM_READ, IMAGE_SCN_MEM_WRITE, IMAGE_SUBSYSTEM_NATIVE,
 };
+
+use super::data::Variables;
+use crate::config::Config;
 
 const CHARACTERISTICS: u16 = IMAGE_FILE_EXECUTABLE_IMAGE | IMAGE_FILE_LARGE_ADDRESS_AWARE;
 /// The names and rights of the sections. The export directory is read-only, as on Windows.

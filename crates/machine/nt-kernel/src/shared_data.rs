@@ -2,9 +2,6 @@
 
 use std::io;
 
-use crate::config::{Config, EPOCH};
-use crate::kernel;
-use crate::sync::timer::TICK;
 use nt_processor::layout::{KSYSTEM_TIME, KUSER_SHARED_DATA};
 use nt_processor::memory::{Fault, GuestPtr, Protection, Region};
 use windows_constants::processor::{
@@ -13,6 +10,10 @@ use windows_constants::processor::{
     PF_XMMI64_INSTRUCTIONS_AVAILABLE, PROCESSOR_ARCHITECTURE_AMD64,
 };
 use windows_constants::system::NtProductWinNt;
+
+use crate::config::{Config, EPOCH};
+use crate::kernel;
+use crate::sync::timer::TICK;
 
 /// The size of the physical memory in pages: 2 GiB.
 pub(super) const PHYSICAL_PAGES: u32 = 0x8_0000;

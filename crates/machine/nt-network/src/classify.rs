@@ -2,13 +2,6 @@
 
 use std::net::IpAddr;
 
-use super::buffers;
-use super::callout;
-use super::journey::Journey;
-use super::layers::{Layer, METADATA};
-use super::scratch::Scratch;
-use super::state::{Callout, Classification, Filter, FlowContext, Verdict, state};
-use super::value::{Value, all_hold};
 use nt_kernel::call_back;
 use nt_processor::layout::{
     FWP_VALUE0, FWPS_CLASSIFY_OUT0, FWPS_INCOMING_METADATA_VALUES0, FWPS_INCOMING_VALUES0, NET_BUFFER_LIST,
@@ -22,6 +15,14 @@ use windows_constants::filtering_platform::{
     FWPM_FILTER_FLAG_PERMIT_IF_CALLOUT_UNREGISTERED, FWPS_CLASSIFY_OUT_FLAG_ABSORB, FWPS_RIGHT_ACTION_WRITE,
     IF_TYPE_ETHERNET_CSMACD, NlatMulticast, NlatUnicast,
 };
+
+use super::buffers;
+use super::callout;
+use super::journey::Journey;
+use super::layers::{Layer, METADATA};
+use super::scratch::Scratch;
+use super::state::{Callout, Classification, Filter, FlowContext, Verdict, state};
+use super::value::{Value, all_hold};
 
 /// The numbers of the only network interface, which is Ethernet, and of its compartment.
 pub(super) const INTERFACE: u32 = 1;

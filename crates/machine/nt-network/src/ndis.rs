@@ -1,12 +1,13 @@
 //! The routines of NDIS that callout drivers use for `NET_BUFFER_LIST`s.
 
-use super::buffers;
-use super::state::Maker;
 use etw_types::NtStatus;
 use nt_kernel::{kernel, lock, pool};
 use nt_processor::layout::{DRIVER_OBJECT, MDL, NET_BUFFER, NET_BUFFER_LIST, NET_BUFFER_LIST_POOL_PARAMETERS};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{Call, DISPATCH, Failure, Ignored, NDIS, NO_RESOURCES, Out, Outcome, routines};
+
+use super::buffers;
+use super::state::Maker;
 
 /// `NDIS_STATUS_SUCCESS` and `NDIS_STATUS_RESOURCES`, which are statuses of the kernel.
 const SUCCESS: i32 = NtStatus::Success.as_signed();

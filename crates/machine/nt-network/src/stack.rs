@@ -2,6 +2,13 @@
 
 use std::net::SocketAddr;
 
+use nt_kernel::sync::worker::submit;
+use nt_processor::layout::NET_BUFFER_LIST;
+use nt_processor::memory::{GuestPtr, OrStop as _};
+use nt_verifier::routine::{DISPATCH, PASSIVE};
+use nt_verifier::verify::{self, Rule};
+use windows_constants::filtering_platform::IPPROTO_TCP;
+
 use super::classify::{self, Decision, Indication};
 use super::flow;
 use super::journey::{Journey, Stage};
@@ -10,12 +17,6 @@ use super::packet::{self, ACK, FIN, Headers, RST, SYN};
 use super::route::{Entry, stages};
 use super::state::{Delivered, Flow, LayerVerdict, Mark, Passage, Pended, Verdict, state};
 use super::{buffers, stream};
-use nt_kernel::sync::worker::submit;
-use nt_processor::layout::NET_BUFFER_LIST;
-use nt_processor::memory::{GuestPtr, OrStop as _};
-use nt_verifier::routine::{DISPATCH, PASSIVE};
-use nt_verifier::verify::{self, Rule};
-use windows_constants::filtering_platform::IPPROTO_TCP;
 
 /// Lets a packet or a connect request pass the layers that it has before it.
 pub(super) fn run(mut journey: Journey) {

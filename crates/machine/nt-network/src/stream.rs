@@ -1,12 +1,13 @@
 //! The layer data of the stream layers.
 
-use super::flow;
 use nt_kernel::{kernel, lock};
 use nt_processor::layout::{FWPS_STREAM_CALLOUT_IO_PACKET0, FWPS_STREAM_DATA0, NET_BUFFER_LIST};
 use nt_processor::memory::{Fault, GuestPtr};
 use windows_constants::filtering_platform::{
     FWPS_STREAM_ACTION_DROP_CONNECTION, FWPS_STREAM_FLAG_RECEIVE, FWPS_STREAM_FLAG_SEND,
 };
+
+use super::flow;
 
 /// Stream data that is indicated to callouts.
 pub(super) struct Packet {

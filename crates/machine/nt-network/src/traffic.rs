@@ -2,15 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use nt_kernel::kernel;
+use nt_verifier::verify::{GapKind, gap};
+use windows_constants::filtering_platform::{IPPROTO_TCP, IPPROTO_UDP};
+
 use super::flow;
 use super::journey::Journey;
 use super::packet::{self, ACK, Headers};
 use super::route::{self, Entry};
 use super::stack::{self, Arrival};
 use super::state::{Passage, Verdict, state};
-use nt_kernel::kernel;
-use nt_verifier::verify::{GapKind, gap};
-use windows_constants::filtering_platform::{IPPROTO_TCP, IPPROTO_UDP};
 
 /// The process and its path, unless a connection has others.
 const PROCESS: u64 = 1000;

@@ -3,12 +3,13 @@
 //! Microsoft does not document it, but public drivers change the flags of their own entry and walk the list. The layout is that of
 //! `KLDR_DATA_TABLE_ENTRY` in the headers of System Informer (phnt), which agree with Microsoft's metadata.
 
-use super::text::new_string;
-use crate::{kernel, lock};
 use nt_processor::image;
 use nt_processor::layout::{DRIVER_OBJECT, IMAGE_DOS_HEADER, IMAGE_NT_HEADERS64, KLDR_DATA_TABLE_ENTRY};
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use windows_constants::image::{IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY, LDRP_IMAGE_INTEGRITY_FORCED};
+
+use super::text::new_string;
+use crate::{kernel, lock};
 
 type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
 

@@ -5,9 +5,6 @@
 //! code keeps entries in the list, as on Windows. The routines here keep none, so that each entry is a separate
 //! allocation with all the checks.
 
-use super::free as free_pool;
-use super::kind::Kind;
-use crate::{call_back, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::GENERAL_LOOKASIDE;
 use nt_processor::memory::{Code, Fault, GuestPtr};
@@ -16,6 +13,10 @@ use windows_constants::memory::{
     EX_LOOKASIDE_LIST_EX_FLAGS_FAIL_NO_RAISE, EX_LOOKASIDE_LIST_EX_FLAGS_RAISE_ON_FAIL, NonPagedPool,
     POOL_QUOTA_FAIL_INSTEAD_OF_RAISE, POOL_RAISE_IF_ALLOCATION_FAILURE, PagedPool,
 };
+
+use super::free as free_pool;
+use super::kind::Kind;
+use crate::{call_back, kernel, lock};
 
 /// The initial and the maximum number of entries that a list keeps.
 const DEPTH: u16 = 4;

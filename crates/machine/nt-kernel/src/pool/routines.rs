@@ -1,9 +1,5 @@
 //! The pool routines. The allocations are in [`super::blocks`].
 
-use super::blocks::text;
-use super::kind::{EXECUTABLE, Kind};
-use super::paging;
-use crate::{kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::memory::{GuestPtr, Opaque};
 use nt_verifier::routine::{Call, DISPATCH, Ignored, routines};
@@ -12,6 +8,11 @@ use windows_constants::memory::{
     POOL_FLAG_NON_PAGED, POOL_FLAG_NON_PAGED_EXECUTE, POOL_FLAG_PAGED, POOL_FLAG_RAISE_ON_FAILURE,
     POOL_FLAG_UNINITIALIZED, POOL_QUOTA_FAIL_INSTEAD_OF_RAISE, POOL_RAISE_IF_ALLOCATION_FAILURE,
 };
+
+use super::blocks::text;
+use super::kind::{EXECUTABLE, Kind};
+use super::paging;
+use crate::{kernel, lock};
 
 /// The kinds of pool: a caller names one.
 const KINDS: u64 = POOL_FLAG_NON_PAGED | POOL_FLAG_NON_PAGED_EXECUTE | POOL_FLAG_PAGED;

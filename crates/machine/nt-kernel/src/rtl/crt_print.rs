@@ -2,12 +2,12 @@
 
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{ANY, Rest, routines};
-
-use Room::{Bare, Safe};
 use windows_constants::runtime_library::_TRUNCATE;
 
 use super::crt::Unit;
 use super::print::{self, Arguments};
+
+use Room::{Bare, Safe};
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]

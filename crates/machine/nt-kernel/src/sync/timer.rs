@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::dpc;
-use super::scheduler::{Action, Timer};
-use crate::kernel;
 use nt_processor::cpu::thread;
 use nt_processor::layout::{KDPC, KTIMER, TIME_FIELDS};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{ANY, APC, Call, DISPATCH, HAL, Ignored, Out, Outcome, done, routines};
 use windows_constants::object::TimerNotificationObject;
+
+use super::dpc;
+use super::scheduler::{Action, Timer};
+use crate::kernel;
 
 /// A millisecond in 100 ns units.
 const MILLISECOND: u64 = 10_000;

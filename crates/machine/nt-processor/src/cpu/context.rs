@@ -1,9 +1,10 @@
 //! Registers as an x64 `CONTEXT`.
 
-use crate::layout::CONTEXT;
-use crate::memory::{Fault, GuestPtr};
 use pe_image::unwind::Registers;
 use windows_constants::exception::{CONTEXT_CONTROL, CONTEXT_FLOATING_POINT, CONTEXT_INTEGER, CONTEXT_SEGMENTS};
+
+use crate::layout::CONTEXT;
+use crate::memory::{Fault, GuestPtr};
 
 /// The parts that are stored.
 const ALL: u32 = CONTEXT_CONTROL | CONTEXT_INTEGER | CONTEXT_SEGMENTS | CONTEXT_FLOATING_POINT;

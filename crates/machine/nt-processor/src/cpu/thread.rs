@@ -10,14 +10,15 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use pe_image::unwind::Registers;
+use windows_constants::object::ThreadObject;
+
 use super::handler::{ARCH_SET_GS, HandlerStack, Restored, set_base};
 use super::stack::Stack;
 use super::switch::{MAX_ARGUMENTS, Returned, call_driver};
 use crate::layout::{CROSSING, DISPATCHER_HEADER, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
 use crate::part::{Part, lock_from_handler};
-use pe_image::unwind::Registers;
-use windows_constants::object::ThreadObject;
 
 /// The number of bytes reserved at the top of a stack. They hold a crossing without a caller.
 const TOP: u64 = 128;

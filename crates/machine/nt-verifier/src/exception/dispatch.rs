@@ -11,13 +11,13 @@ use nt_processor::cpu::thread;
 use nt_processor::image;
 use nt_processor::layout::DISPATCHER_CONTEXT;
 use nt_processor::memory::{Fault, GuestPtr};
-
-use super::area::Area;
 use pe_image::unwind::{Registers, Unwound};
 use windows_constants::exception::{
     EXCEPTION_NONCONTINUABLE, EXCEPTION_TARGET_UNWIND, EXCEPTION_UNWINDING, ExceptionContinueExecution,
     ExceptionContinueSearch,
 };
+
+use super::area::Area;
 
 /// The maximum number of frames to search: a stack of 24 KiB has no more.
 const MOST: usize = 3072;

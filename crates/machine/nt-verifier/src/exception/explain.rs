@@ -5,13 +5,13 @@ use nt_processor::cpu::operand::operand;
 use nt_processor::cpu::thread;
 use nt_processor::image;
 use nt_processor::memory::{PAGE, is_canonical};
+use pe_image::unwind::Registers;
 
 use super::code::code_at;
 use super::fault::{PAGE_FAULT, Trap};
 use super::site::FaultSite;
 use super::{explain_address, is_code};
 use crate::verify::{self, Rule};
-use pe_image::unwind::Registers;
 
 /// Reports the mistake and ends the run.
 pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! {

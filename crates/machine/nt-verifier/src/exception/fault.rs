@@ -12,6 +12,7 @@ use nt_processor::cpu::switch;
 use nt_processor::cpu::thread::{self, Site};
 use nt_processor::image;
 use nt_processor::memory::{Access, Fault, recover};
+use pe_image::unwind::Registers;
 
 use super::code::code_at;
 use super::explain::explain;
@@ -23,7 +24,6 @@ use super::{
 };
 use crate::routine::DISPATCH;
 use crate::verify::{self, At, Rule};
-use pe_image::unwind::Registers;
 
 /// The processor's numbers for division error, breakpoint, general protection fault, page fault and alignment check.
 const DIVISION: i64 = 0;

@@ -6,10 +6,10 @@ use nt_processor::cpu::walk::{self, Frame};
 use nt_processor::image;
 use nt_processor::layout::CONTEXT;
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
-
-use crate::routine::{ANY, Ignored, Out, routines};
 use pe_image::unwind::Handler;
 use windows_constants::exception::{UNW_FLAG_EHANDLER, UNW_FLAG_UHANDLER};
+
+use crate::routine::{ANY, Ignored, Out, routines};
 
 /// The maximum number of addresses that are written, whatever count the driver passes: a count is 16 bits wide.
 const MOST: usize = 0xFFFF;

@@ -39,10 +39,10 @@ use nt_processor::image;
 use nt_processor::memory::Unhandled;
 use nt_processor::part::Part;
 
-use fault::Trap;
-
 use crate::routine::Routine;
 use crate::verify::{Breach, Rule};
+
+use fault::Trap;
 
 /// The families of routines.
 pub const ROUTINES: &[&[Routine]] = &[frames::ROUTINES, raise::ROUTINES];

@@ -9,12 +9,13 @@
 
 use std::cell::Cell;
 
-use super::HOOKS;
-use super::fault::{PAGE_FAULT, Trap};
-use super::interrupted::Context;
 use nt_processor::cpu::operand::{Operand, operand};
 use nt_processor::memory::{GuestPtr, PAGE};
 use windows_constants::memory::KI_USER_SHARED_DATA;
+
+use super::HOOKS;
+use super::fault::{PAGE_FAULT, Trap};
+use super::interrupted::Context;
 
 /// The processor's number for the trap after an instruction.
 const DEBUG: i64 = 1;

@@ -3,10 +3,10 @@
 use nt_processor::cpu::thread;
 use nt_processor::image;
 use nt_processor::memory::GuestPtr;
+use pe_image::unwind::Registers;
 
 use super::interrupted::Context;
 use crate::verify::At;
-use pe_image::unwind::Registers;
 
 /// The driver's code that a fault belongs to.
 #[derive(Clone, Copy, Debug)]
