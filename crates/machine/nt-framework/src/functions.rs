@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use nt_kernel::Entry;
 use nt_verifier::routine::Routine;
 
-use super::{
-    cancel, children, complete, control, create, device, device_state, driver, file, format, idle, init, interface,
-    interrupt, irp_dispatch, life, locks, memory, misc, parts, pdo, policy, preprocess, property, query_interface,
-    queue, queue_create, queue_state, registry, request, requirements, resource_list, retrieve, send, sync, target,
-    target_open, target_state, timer, user_buffers, wmi, work,
-};
+use crate::children::{self, pdo};
+use crate::device::{self, control, create, file, init, interface, property, query_interface};
+use crate::object::life;
+use crate::pnp::{idle, policy, requirements, resource_list};
+use crate::queue::{self, irp_dispatch, preprocess, retrieve};
+use crate::request::{self, cancel, complete, parts, user_buffers};
+use crate::target::{self, format, send};
+use crate::{driver, interrupt, locks, memory, misc, registry, sync, timer, wmi, work};
 
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
@@ -22,7 +24,7 @@ static FAMILIES: [&[Routine]; 42] = [
     control::FUNCTIONS,
     create::FUNCTIONS,
     device::FUNCTIONS,
-    device_state::FUNCTIONS,
+    device::state::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,
     format::FUNCTIONS,
@@ -42,8 +44,8 @@ static FAMILIES: [&[Routine]; 42] = [
     property::FUNCTIONS,
     query_interface::FUNCTIONS,
     queue::FUNCTIONS,
-    queue_create::FUNCTIONS,
-    queue_state::FUNCTIONS,
+    queue::create::FUNCTIONS,
+    queue::state::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
     requirements::FUNCTIONS,
@@ -52,8 +54,8 @@ static FAMILIES: [&[Routine]; 42] = [
     send::FUNCTIONS,
     sync::FUNCTIONS,
     target::FUNCTIONS,
-    target_open::FUNCTIONS,
-    target_state::FUNCTIONS,
+    target::open::FUNCTIONS,
+    target::state::FUNCTIONS,
     timer::FUNCTIONS,
     user_buffers::FUNCTIONS,
     wmi::FUNCTIONS,

@@ -21,10 +21,12 @@ use nt_verifier::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, 
 use nt_verifier::verify::locks::LockKind;
 use nt_verifier::verify::{self, Rule};
 
-use super::device::{self, with_device};
-use super::kind::Kind;
-use super::object::{self, create, created};
-use super::{Handle, life, locks, resource_list, structures, sync};
+use crate::device::{self, with_device};
+use crate::object::kind::Kind;
+use crate::object::life;
+use crate::object::{self, create, created};
+use crate::pnp::resource_list;
+use crate::{Handle, locks, structures, sync};
 
 /// The size of `WDF_INTERRUPT_CONFIG` before version 1.11.
 const OLD_CONFIG: u32 = 56;

@@ -28,91 +28,47 @@
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 #![expect(non_upper_case_globals, reason = "patterns with constants that have the names of Microsoft's headers")]
 
-mod add;
-mod attributes;
-mod buffers;
-mod cancel;
-mod child_list;
 mod children;
-mod client;
-mod complete;
-mod control;
-mod create;
-mod deliver;
 mod device;
-mod device_state;
-mod dispatch;
 mod driver;
-mod enumerate;
-mod file;
-mod filter;
-mod format;
 mod functions;
-mod handle;
-mod idle;
-mod init;
-mod interface;
 mod interrupt;
-mod irp_dispatch;
-mod kind;
-mod library;
-mod life;
-mod loader;
 mod locks;
 mod memory;
 mod misc;
 mod object;
-mod parts;
-mod pdo;
 mod pnp;
-mod policy;
-mod power;
-mod preprocess;
-mod property;
-mod query_interface;
 mod queue;
-mod queue_create;
-mod queue_state;
 mod registry;
 mod request;
-mod requirements;
-mod resource_list;
-mod retrieve;
-mod send;
 mod state;
-mod states;
 mod structures;
 mod sync;
 mod target;
-mod target_open;
-mod target_state;
 mod timer;
-mod transition;
-mod turn;
-mod user_buffers;
 mod wmi;
 mod work;
 
 use nt_verifier::routine::Routine;
 
-pub use add::{add_device, adds_devices};
-pub use client::{Begun, Sent, begin, cancel_sent, finish};
+pub use children::enumerate::rebalance;
+pub use device::file::{close, open, why_not_opened};
 pub use device::{devices, find, names};
 pub use driver::dispatches as has_driver;
-pub use enumerate::rebalance;
-pub use file::{close, open, why_not_opened};
+pub use driver::library::{decommission, has_library};
 pub use functions::functions;
-pub use handle::Handle;
 pub use interrupt::source as interrupt_source;
-pub use library::{decommission, has_library};
-pub use life::report_leaks;
+pub use object::handle::Handle;
+pub use object::life::report_leaks;
+pub use pnp::add::{add_device, adds_devices};
 pub use pnp::{remove_device, set_power};
+pub use request::client::{Begun, Sent, begin, cancel_sent, finish};
 pub use state::{Attached, attach};
-pub use target_open::target_changed;
+pub use target::open::target_changed;
 pub use wmi::request as request_wmi;
 
 /// The routines with which the framework binds drivers, and those that it stores in the driver object.
-pub const LOADER: &[Routine] = loader::LOADER;
+pub const LOADER: &[Routine] = driver::loader::LOADER;
 
 /// The routines for drivers that are libraries of the framework.
-pub const LIBRARY: &[Routine] = library::ROUTINES;
+pub const LIBRARY: &[Routine] = driver::library::ROUTINES;

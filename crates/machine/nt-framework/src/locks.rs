@@ -11,10 +11,10 @@ use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, funct
 use nt_verifier::verify::locks::LockKind;
 use nt_verifier::verify::{self, Kmdf, Rule};
 
-use super::Handle;
-use super::attributes::Attributes;
-use super::kind::Kind;
-use super::object::{self, create, created};
+use crate::Handle;
+use crate::object::attributes::Attributes;
+use crate::object::kind::Kind;
+use crate::object::{self, create, created};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]

@@ -7,10 +7,10 @@ use nt_processor::memory::{Fault, GuestPtr, GuestSlice};
 use nt_verifier::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
 use nt_verifier::verify::Kmdf;
 
-use super::Handle;
-use super::attributes::Attributes;
-use super::kind::Kind;
-use super::object::{self, create, created};
+use crate::Handle;
+use crate::object::attributes::Attributes;
+use crate::object::kind::Kind;
+use crate::object::{self, create, created};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]

@@ -13,11 +13,13 @@ use nt_verifier::verify::{self, Kmdf, Rule};
 use windows_constants::plug_play::PLUGPLAY_REGKEY_DEVICE;
 use windows_constants::registry::{REG_CREATED_NEW_KEY, REG_DWORD, REG_MULTI_SZ, REG_OPENED_EXISTING_KEY, REG_SZ};
 
-use super::attributes::Attributes;
-use super::device::{self, with_device};
-use super::kind::Kind;
-use super::object::{self, create, created};
-use super::{Handle, init, life, memory, misc};
+use crate::device::init;
+use crate::device::{self, with_device};
+use crate::object::attributes::Attributes;
+use crate::object::kind::Kind;
+use crate::object::life;
+use crate::object::{self, create, created};
+use crate::{Handle, memory, misc};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 

@@ -10,8 +10,8 @@ use nt_processor::memory::{Code, GuestPtr, OrStop as _};
 use nt_processor::part::Part;
 use nt_processor::sorted::{SortedMap, SortedSet};
 
-use super::Handle;
-use super::kind::{Kind, Object};
+use crate::Handle;
+use crate::object::kind::{Kind, Object};
 
 /// The framework's state.
 #[derive(Default)]

@@ -9,12 +9,12 @@ use nt_processor::cpu::thread;
 use nt_verifier::routine::{DISPATCH, functions};
 use nt_verifier::verify::{self, Rule};
 
-use super::Handle;
-use super::attributes::Scope;
-use super::device::{self, Device};
-use super::object::{self, change, is_passive};
-use super::queue::Queue;
-use super::state::with;
+use crate::Handle;
+use crate::device::{self, Device};
+use crate::object::attributes::Scope;
+use crate::object::{self, change, is_passive};
+use crate::queue::Queue;
+use crate::state::with;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]

@@ -11,10 +11,11 @@ use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{self, Rule};
 
-use super::attributes::Level;
-use super::kind::Kind;
-use super::object::{self, create, created, lookup, needs_passive, parent_until_disposed};
-use super::{Handle, device, life, structures, sync};
+use crate::object::attributes::Level;
+use crate::object::kind::Kind;
+use crate::object::life;
+use crate::object::{self, create, created, lookup, needs_passive, parent_until_disposed};
+use crate::{Handle, device, structures, sync};
 
 /// One millisecond in units of 100 ns.
 const MILLISECOND: u64 = 10_000;

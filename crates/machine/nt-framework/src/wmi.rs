@@ -10,12 +10,13 @@ use windows_constants::framework::{
     WdfWmiEventControl, WdfWmiInstanceControl, WdfWmiProviderEventOnly, WdfWmiProviderExpensive, WdfWmiProviderTracing,
 };
 
-use super::attributes::Attributes;
-use super::device;
-use super::kind::Kind;
-use super::object::{self, create, created, created_if_wanted};
-use super::state::with;
-use super::{Handle, life, structures};
+use crate::device;
+use crate::object::attributes::Attributes;
+use crate::object::kind::Kind;
+use crate::object::life;
+use crate::object::{self, create, created, created_if_wanted};
+use crate::state::with;
+use crate::{Handle, structures};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]

@@ -6,10 +6,10 @@ use nt_processor::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WORK_CONFIG};
 use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{ANY, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
 
-use super::kind::Kind;
-use super::object::{self, create, created, lookup, parent_until_disposed};
-use super::structures::{self, Structure};
-use super::{Handle, sync};
+use crate::object::kind::Kind;
+use crate::object::{self, create, created, lookup, parent_until_disposed};
+use crate::structures::{self, Structure};
+use crate::{Handle, sync};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
