@@ -1,6 +1,6 @@
 //! The only volume: files in memory, which drivers and clients can create, read and write.
 //!
-//! It is drive C, with the folders of Windows and the files that a test describes ([`super::tree`]). Requests of clients
+//! It is drive C, with the folders of Windows and the files that a test describes (`tree`). Requests of clients
 //! pass through minifilters first (`filter`); those of `ZwCreateFile` and its relatives do not.
 
 use etw_types::NtStatus;

@@ -4,7 +4,7 @@
 //! directory, the lines of the PDB, and what these lead to. Each block of instructions, which only runs from its start,
 //! gets a breakpoint on its first byte (`int3`). When a thread hits it, the signal handler sets the block's bit, restores
 //! the byte and repeats the instruction. So each block costs one signal in a process, and nothing afterwards. A block also
-//! ends at a call, and at each line of the PDB. Without [`Config::coverage`](crate::Config::coverage) nothing here runs.
+//! ends at a call, and at each line of the PDB. Without `Config::coverage` nothing here runs.
 //!
 //! What a driver can notice, and what is not measured:
 //!

@@ -1,6 +1,6 @@
 //! The structures that a driver and the kernel share, with their layout on x64 Windows.
 //!
-//! Types and members have the names of Microsoft's headers. [`layout!`] declares a structure without padding and, for
+//! Types and members have the names of Microsoft's headers. `layout!` declares a structure without padding and, for
 //! each member, a method of `GuestPtr` that returns the member's address: `irp.IoStatus().Status().read()?`. So no
 //! other code contains offsets. A test compares sizes and offsets with Microsoft's metadata for the structures that it
 //! has.

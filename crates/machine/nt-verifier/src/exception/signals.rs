@@ -19,7 +19,7 @@ const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGF
 pub const REPORT_STACK: i32 = libc::SIGUSR2;
 
 /// Sent to a thread that has run for a while. It goes on, unless it jumps to itself and will never do anything else. A separate signal,
-/// because a thread that has not handled [`ASK`] yet would not get it again.
+/// because a thread that has not handled `ASK` yet would not get it again.
 pub fn peek() -> i32 {
     libc::SIGRTMIN() + 1
 }
