@@ -67,7 +67,7 @@ const PACKAGES: [Tested; 6] = [
     Tested {
         package: "etw-engine",
         options: &[],
-        slow: &["any_bytes", "any_sequence", "concurrency", "imports", "killed_process", "storm"],
+        slow: &["any_bytes", "any_sequence", "concurrency", "killed_process", "storm"],
     },
 ];
 

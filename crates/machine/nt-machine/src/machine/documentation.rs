@@ -17,6 +17,7 @@ parameters and results, and `nt-host list --all --json` prints it for programs. 
 - *IRQL*: the highest IRQL at which nt-host accepts a call without a finding. Some arguments need a lower one, as on the pages of the routines.
 - *since*: the first Windows release that has it; empty if Windows 7 has it. On an older release nt-host does not have it either.
 - *support*: *full* is an implementation; *fixed* always returns the same result and does nothing; *data* is a variable; *missing* ends the run when it is called.
+- *file*: where it is declared, below `crates/machine`.
 ";
 
 const fn irql(limit: Option<u8>) -> &'static str {
@@ -36,8 +37,8 @@ fn page() -> String {
     modules.dedup();
     let mut page = HEAD.to_owned();
     for module in modules {
-        let _ = write!(page, "\n## {module}\n\n| routine | IRQL | since | support |\n|---|---|---|---|\n");
-        for RoutineInfo { name, irql: limit, since, support, page: link, .. } in
+        let _ = write!(page, "\n## {module}\n\n| routine | IRQL | since | support | file |\n|---|---|---|---|---|\n");
+        for RoutineInfo { name, irql: limit, since, support, page: link, file, .. } in
             table.iter().filter(|routine| routine.module == module)
         {
             let support = match support {
@@ -50,7 +51,9 @@ fn page() -> String {
                 Some(link) => format!("[`{name}`]({link})"),
                 None => format!("`{name}`"),
             };
-            let _ = writeln!(page, "| {name} | {} | {} | {support} |", irql(*limit), since.map_or("", Os::name));
+            let file = file.map_or("", |file| file.split_once("crates/machine/").map_or(file, |(_, file)| file));
+            let since = since.map_or("", Os::name);
+            let _ = writeln!(page, "| {name} | {} | {since} | {support} | {file} |", irql(*limit));
         }
     }
     page

@@ -59,6 +59,9 @@ pub struct RoutineInfo {
     pub support: Support,
     /// The address of its page on Microsoft Learn.
     pub page: Option<String>,
+    /// The source file of this project that declares it, as the compiler was given it. `None` for variables, and for routines that
+    /// this host lacks.
+    pub file: Option<&'static str>,
 }
 
 impl RoutineInfo {
@@ -73,6 +76,7 @@ impl RoutineInfo {
             can_fail: routine.is_some_and(|routine| routine.fails != Fails::Never),
             support,
             page: documented.map(|documented| documented.url()),
+            file: routine.map(|routine| routine.file),
         }
     }
 

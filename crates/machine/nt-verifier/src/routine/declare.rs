@@ -92,6 +92,7 @@ macro_rules! declare {
                         $crate::routine::IntoReply::into_reply(result)
                     },
                 )
+                .declared_in(file!())
                 $(.$property($($value)?))*
                 .limited($crate::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $limit)?))
                 .undoes($crate::declare!(@with_parameters $implicit, [$($argument: $type),*] $(, $undoes)?))

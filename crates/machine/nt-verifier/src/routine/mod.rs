@@ -70,6 +70,8 @@ pub struct Routine {
     pub name: &'static str,
     /// The module that exports it.
     pub module: &'static str,
+    /// The source file that declares it, as the compiler was given it.
+    pub file: &'static str,
     /// The highest IRQL at which it may be called, whatever its arguments are.
     pub irql: u8,
     /// The highest IRQL for a call with its arguments, if it depends on them.
@@ -101,6 +103,7 @@ impl Routine {
         Self {
             name,
             module: KERNEL,
+            file: "",
             irql,
             limit: None,
             fails: Fails::Never,
@@ -153,6 +156,12 @@ impl Routine {
     /// Returns whether a call that returns this value raises an exception instead.
     pub fn raises_for(&self, call: &Call, value: u64) -> bool {
         value == 0 && self.raises.is_some_and(|raises| raises(call))
+    }
+
+    /// It is declared in this file. [`routines!`] and [`functions!`] call this.
+    #[must_use]
+    pub const fn declared_in(self, file: &'static str) -> Self {
+        Self { file, ..self }
     }
 
     /// Another module than the kernel exports the routine.
