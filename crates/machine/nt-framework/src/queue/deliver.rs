@@ -258,12 +258,72 @@ fn completed_twice(was_canceled: bool) {
 }
 
 /// Completes a request. A second completion is a finding.
+///
+/// The order below is what the driver, its client and other threads can observe: the result is taken, then published, then the driver's
+/// cleanup callback runs, then memory goes, then others are told, and only then the queue goes on.
 pub(crate) fn complete(handle: Handle, status: NtStatus, information: u64) {
+    // The record of an end outlives the object, so a completion through a stale handle is found, too.
     if let Some(was_canceled) = with(|framework| framework.end_of(handle).map(|end| end.cancel_reported)) {
         return completed_twice(was_canceled);
     }
     let request = with_request(handle, |request| request.clone());
     let queue = request.queue;
+    judge_completion(handle, &request, status, information);
+    let status = for_client(status);
+    let Request { received, delivered, awaited, cancel_reported, file, irp, buffers, lists, memories, .. } = request;
+    // The client gets the bytes of this moment. The cleanup callback below may still write to the buffer; what it writes is not sent.
+    let output = match buffers {
+        Some(buffers) if !status.is_error() => buffers.output.take(information).read().or_stop(),
+        _ => Vec::new(),
+    };
+    let end = Ended { status, information, output, kind: received, cancel_reported, delivered, awaited };
+    // This function frees the buffers and the lists. If the object still had them, its destruction would free them as well.
+    with_request(handle, |request| (request.buffers, request.lists) = (None, Vec::new()));
+    // From here on the end is published: a second completion is found, also one by the cleanup callback, and memory objects of the
+    // request are explained as such when the driver uses them later.
+    with(|framework| {
+        framework.through_files.remove(&(file, handle));
+        framework.request_ended(handle, end);
+        for memory in memories {
+            framework.remember(memory, Past::Memory(received));
+        }
+    });
+    // The client may continue as soon as it is awake, so it must find the end that was published above.
+    kernel().scheduler.request_ended(handle.as_int());
+    // Runs the driver's cleanup callback. The object stays if the driver holds a reference; then it is marked as completed.
+    let object = life::take(handle);
+    update(handle, |request| request.is_completed = true);
+    // Only now: the request's cleanup callback may still use the buffers. One call for all of them, because each costs a system call.
+    together(|| {
+        if let Some(object) = object {
+            life::free(&object);
+        }
+        for list in lists {
+            free_list(list, received);
+        }
+        if let Some(buffers) = buffers {
+            buffers.free(received);
+        }
+    });
+    // The completion routines of drivers above run now. They may free the IRP, or send it again to this device, so nothing of this
+    // request may be left that refers to it.
+    if let Some(irp) = irp.non_null() {
+        complete_irp(irp, status, information);
+    }
+    // What the host does after this request, such as the next step of a removal. It may need the IRP completed.
+    for then in with(|framework| framework.ends.remove(&handle)).unwrap_or_default() {
+        then();
+    }
+    // Last: a sequential queue presents its next request, which must not happen while the driver's cleanup callback of this one runs.
+    if queue.is_null() {
+        kernel().scheduler.change(|_| ());
+    } else {
+        returned(queue);
+    }
+}
+
+/// Records the mistakes of a driver that completes this request now.
+fn judge_completion(handle: Handle, request: &Request, status: NtStatus, information: u64) {
     // Microsoft's public framework source, core/fxrequest.cpp, checks the same: a control request without an output buffer
     // may return the number of used bytes of its input.
     let room = match request.kind {
@@ -272,8 +332,10 @@ pub(crate) fn complete(handle: Handle, status: NtStatus, information: u64) {
         RequestKind::DEVICE_CONTROL if !request.output.is_empty() => request.output.len(),
         _ => u64::MAX,
     };
+    let queue = request.queue;
     if !request.presented && !queue.is_null() && queue::withdraw(queue, handle) {
         verify::find(Rule::RequestMisuse, format_args!("completes a request that waits in a queue"));
+        // `returned` will count one presented request less.
         with_queue(queue, |queue| queue.presented += 1);
     }
     if !request.cancel.is_null() {
@@ -287,47 +349,6 @@ pub(crate) fn complete(handle: Handle, status: NtStatus, information: u64) {
     if status.as_int() & 0xC000_0000 == 0 && information > room {
         let what = format_args!("completes the request with {information} bytes, but its buffer has {room}");
         verify::find(Rule::RequestMisuse, what);
-    }
-    let status = for_client(status);
-    let Request { received, delivered, awaited, cancel_reported, file, irp, buffers, lists, memories, .. } = request;
-    let output = match buffers {
-        Some(buffers) if !status.is_error() => buffers.output.take(information).read().or_stop(),
-        _ => Vec::new(),
-    };
-    let end = Ended { status, information, output, kind: received, cancel_reported, delivered, awaited };
-    with_request(handle, |request| (request.buffers, request.lists) = (None, Vec::new()));
-    with(|framework| {
-        framework.through_files.remove(&(file, handle));
-        framework.request_ended(handle, end);
-        for memory in memories {
-            framework.remember(memory, Past::Memory(received));
-        }
-    });
-    kernel().scheduler.request_ended(handle.as_int());
-    let object = life::take(handle);
-    update(handle, |request| request.is_completed = true);
-    // Only now: the request's cleanup callback may still use the buffers.
-    together(|| {
-        if let Some(object) = object {
-            life::free(&object);
-        }
-        for list in lists {
-            free_list(list, received);
-        }
-        if let Some(buffers) = buffers {
-            buffers.free(received);
-        }
-    });
-    if let Some(irp) = irp.non_null() {
-        complete_irp(irp, status, information);
-    }
-    for then in with(|framework| framework.ends.remove(&handle)).unwrap_or_default() {
-        then();
-    }
-    if queue.is_null() {
-        kernel().scheduler.change(|_| ());
-    } else {
-        returned(queue);
     }
 }
 

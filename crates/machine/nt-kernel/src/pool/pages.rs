@@ -47,6 +47,7 @@ impl Pages {
     /// Makes new pages accessible, followed by an inaccessible one. Returns the first one, and whether all of their bytes are
     /// zero. Returns `None` if there is no memory.
     pub(super) fn open(&mut self, size: u64, rights: Protection) -> Option<(u64, bool)> {
+        // A prepared slot costs no system call. It may have bytes of an earlier allocation, so the caller gets `false`.
         let prepared = self.sheets.as_mut().filter(|_| size <= WIDEST);
         if let Some(slot) = prepared.and_then(|sheets| sheets.open(size, rights, self.next.max(self.ready))) {
             return Some((slot, false));
@@ -55,17 +56,23 @@ impl Pages {
             let error = io::ErrorKind::OutOfMemory.into();
             verify::refused_with("8 TiB of addresses for allocations", &error)
         });
+        // Sheets grow downwards from the end of the arena. Pages must not reach them, or two allocations would share an address.
         let limit = self.sheets.as_ref().map_or(arena.base + arena.size, Sheets::start);
+        // `next..ready` is accessible but for its marks. A large allocation changes access rights instead, so it begins behind `ready`:
+        // a marked page stays inaccessible whatever its rights are.
         let start = if self.marks(size) { self.next } else { self.next.max(self.ready) };
         let end = start.checked_add(size)?.checked_add(PAGE).filter(|end| *end <= limit)?;
         if self.marks(size) {
             if end > self.ready {
                 let more = WINDOW.max(end - self.ready).min(limit - self.ready);
+                // For a moment the window is accessible. The driver cannot notice: it was given no address behind `next`.
                 if !(protect(self.ready, more, Protection::ReadWrite) && guard(self.ready, more)) {
                     verify::refused("pages for an allocation");
                 }
                 self.ready += more;
             }
+            // Without the mark the pages are readable and writable; other rights need a second call. The page behind `size` keeps its
+            // mark, which is what finds an overrun.
             if !unguard(start, size) || (rights != Protection::ReadWrite && !protect(start, size, rights)) {
                 verify::refused("pages for an allocation");
             }
