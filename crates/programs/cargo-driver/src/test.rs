@@ -77,14 +77,14 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
     result.and(recorded)
 }
 
-/// What a build and its tests read in the driver's folder and in those above it that have a manifest, such as that of the workspace:
-/// the files there, and sources. A target directory is not searched.
+/// What a build and its tests read in the driver's folder and in those above it that have a manifest, such as that of the workspace.
+/// Other files there may be results of an earlier run, which the next one replaces. A target directory is not searched.
 fn inputs(manifest: &Path) -> Inputs {
-    const SOURCES: &[&str] = &["rs", "toml", "lock", "c", "cpp", "h", "rc", "man", "mc"];
+    const SOURCES: &[&str] = &["rs", "toml", "lock", "c", "cpp", "h", "rc", "man", "mc", "inx", "inf"];
     let dirs = manifest.ancestors().skip(1).filter(|dir| dir.join("Cargo.toml").is_file());
     dirs.fold(Inputs::new(), |inputs, dir| {
         let tests = dir.join(TESTS);
-        let inputs = inputs.files_in(dir).files_in(&tests);
+        let inputs = inputs.files_in(dir, SOURCES).files_in(&tests, SOURCES);
         let sources = [dir.join("src"), dir.join("tests"), tests.join("src"), tests.join("tests")];
         sources.into_iter().fold(inputs, |all, dir| all.file_or_folder(dir, SOURCES))
     })

@@ -132,7 +132,7 @@ fn exercise(line: &Run) -> Result<u8, Failure> {
     let (driver, plan) = Plan::from_manifest(&line.manifest_path).map_err(usage)?;
     let inputs = Inputs::new().file(&line.manifest_path).files(&line.client).files(&line.expected);
     let package = Outputs::new(inputs.clone()).dir(&line.package.clone().into());
-    let out = Outputs::new(inputs.files_in(&line.package)).dir(&line.out);
+    let out = Outputs::new(inputs.files_in(&line.package, &[])).dir(&line.out);
     out.create().map_err(refused)?;
     let mut target = Local::new(&package, plan.requests().as_ref(), line.client.as_deref()).map_err(usage)?;
     let options = Options {

@@ -201,7 +201,7 @@ impl Request {
             Scripts::None | Scripts::BuiltIn => None,
             Scripts::In(dir) => Some(dir),
         };
-        let inputs = scripts.into_iter().fold(inputs, |all, dir| all.files_in(dir));
+        let inputs = scripts.into_iter().fold(inputs, |all, dir| all.files_in(dir, &[]));
         let places = [&self.inx, &self.image];
         files_of(inf).iter().fold(inputs, |all, name| all.files(places.map(|path| path.with_file_name(name))))
     }

@@ -64,11 +64,16 @@ impl Inputs {
         self
     }
 
-    /// Adds the files that are in a folder now, without those in its subfolders.
+    /// Adds the files with one of these extensions that are in a folder now, without those in its subfolders. No extensions mean all
+    /// files.
     #[must_use]
-    pub fn files_in(self, dir: &Path) -> Self {
+    pub fn files_in(self, dir: &Path, extensions: &[&str]) -> Self {
+        let is_wanted = |path: &PathBuf| {
+            let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+            path.is_file() && (extensions.is_empty() || extensions.contains(&extension))
+        };
         let paths = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-        self.files(paths.filter(|path| path.is_file()))
+        self.files(paths.filter(is_wanted))
     }
 
     /// Adds standard input, which may be redirected from a file.

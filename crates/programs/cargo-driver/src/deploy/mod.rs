@@ -34,7 +34,7 @@ pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
         return remove(ssh, &driver, &line.host);
     }
     let made = Made::find(host, line, &plan)?;
-    let inputs = Inputs::new().file(&manifest).files(&line.ssh_config).files(&made.client).files_in(&made.package);
+    let inputs = Inputs::new().file(&manifest).files(&line.ssh_config).files(&made.client).files_in(&made.package, &[]);
     let out = Outputs::new(inputs).dir(&out_path(host, line)?);
     out.create()?;
     let files = stage(&made, &plan, &out)?;
