@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::json::{Integers, push, string};
 use super::typed::fields;
-use super::writer::Writer;
+use super::writer::FormatWriter;
 use crate::decode::Decoded;
 use crate::digits::hex;
 use crate::event::EventRef;
@@ -61,7 +61,7 @@ impl Default for Chrome {
     }
 }
 
-impl Writer for Chrome {
+impl FormatWriter for Chrome {
     fn start(&mut self, out: &mut String) {
         out.push_str(START);
     }

@@ -6,7 +6,7 @@
 
 use super::json::Integers;
 use super::typed;
-use super::writer::Writer;
+use super::writer::FormatWriter;
 use crate::decode::{Decoded, Field, Node, Scalar};
 use crate::digits::hex;
 use crate::event::EventRef;
@@ -18,7 +18,7 @@ const COLUMNS: &str = "time,provider,provider_id,event,kind,id,version,channel,l
 #[derive(Debug, Default)]
 pub(super) struct Csv;
 
-impl Writer for Csv {
+impl FormatWriter for Csv {
     fn start(&mut self, out: &mut String) {
         out.push_str(COLUMNS);
     }
@@ -102,7 +102,7 @@ pub(super) struct FieldColumns {
     names: Option<Vec<String>>,
 }
 
-impl Writer for FieldColumns {
+impl FormatWriter for FieldColumns {
     fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let header = &event.header;
         let columns = self.names.get_or_insert_with(|| {

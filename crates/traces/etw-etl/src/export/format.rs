@@ -9,7 +9,7 @@ use super::html::Html;
 use super::jsonl::JsonLines;
 use super::table::Table;
 use super::text::Text;
-use super::writer::Writer;
+use super::writer::FormatWriter;
 
 /// What an export looks like. A new form is a decision of everybody who matches this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ macro_rules! formats {
             }
 
             /// Returns what writes the format.
-            pub(super) fn writer(self) -> Box<dyn Writer> {
+            pub(super) fn writer(self) -> Box<dyn FormatWriter> {
                 match self { $(Self::$variant => Box::<$writer>::default(),)+ }
             }
         }

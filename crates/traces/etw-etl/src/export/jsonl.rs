@@ -14,7 +14,7 @@ use etw_types::Guid;
 
 use super::json::{self, Integers, push, string};
 use super::typed::fields;
-use super::writer::Writer;
+use super::writer::FormatWriter;
 use crate::decode::Decoded;
 use crate::digits::hex;
 use crate::digits::{decimal, guid, hexadecimal, time};
@@ -27,7 +27,7 @@ const START: &str = "{\"schema_version\":1,\"time\":\"";
 #[derive(Debug, Default)]
 pub(super) struct JsonLines;
 
-impl Writer for JsonLines {
+impl FormatWriter for JsonLines {
     fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         line(out, event, decoded);
     }

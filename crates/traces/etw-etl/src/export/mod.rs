@@ -28,7 +28,7 @@ pub use about::About;
 pub use columns::Columns;
 pub use format::{Form, Format, UnknownFormat};
 pub use pcapng::Pcapng;
-use writer::Writer;
+use writer::FormatWriter;
 
 /// Appends the value of a field as JSON, with one type per field. Returns whether the JSON represents the value exactly.
 ///
@@ -100,13 +100,20 @@ pub fn json_node(out: &mut String, field: &Field, node: &Node) -> bool {
 /// page.about(first.and(&About { buffers_lost: Some(2), ..About::default() }));
 /// page.event(&event)?;
 /// assert_eq!(page.left_out(), 0);
+///
+/// // It shows spans. One that began with this event ends with its stop, even if that is not selected.
+/// assert!(page.has_spans());
+/// page.event(&traced("Write", Opcode::Start))?;
+/// assert!(page.awaits_stops());
+/// let stop = traced("Write", Opcode::Stop);
+/// page.unselected(&stop.as_ref(), &stop.decode())?;
 /// assert!(String::from_utf8(page.finish()?)?.contains("a.etl"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Exporter<W> {
     out: W,
-    writer: Box<dyn Writer>,
+    writer: Box<dyn FormatWriter>,
     line: String,
     decoder: Decoder,
 }
@@ -121,7 +128,7 @@ impl<W: Write> Exporter<W> {
         Self::with_writer(out, format.writer())
     }
 
-    fn with_writer(out: W, writer: Box<dyn Writer>) -> io::Result<Self> {
+    fn with_writer(out: W, writer: Box<dyn FormatWriter>) -> io::Result<Self> {
         let mut exporter = Self { out, writer, line: String::new(), decoder: Decoder::default() };
         exporter.writer.start(&mut exporter.line);
         exporter.write_line()?;

@@ -9,7 +9,7 @@ use etw_types::{Guid, Level, Opcode};
 
 use super::columns::Columns;
 use super::paint;
-use super::writer::Writer;
+use super::writer::FormatWriter;
 use crate::decode::{Decoded, Field, Scalar, escaped};
 use crate::digits::hex;
 use crate::event::EventRef;
@@ -53,7 +53,7 @@ impl Default for Table {
     }
 }
 
-impl Writer for Table {
+impl FormatWriter for Table {
     fn fit(&mut self, width: usize) {
         self.columns.fit(width);
     }

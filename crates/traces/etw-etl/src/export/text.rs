@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::json::push;
 use super::paint;
-use super::writer::Writer;
+use super::writer::FormatWriter;
 use crate::decode::{Decoded, Scalar, escaped};
 use crate::digits::hex;
 use crate::event::{EventRef, Kind};
@@ -21,7 +21,7 @@ pub(super) struct Text {
     has_colours: bool,
 }
 
-impl Writer for Text {
+impl FormatWriter for Text {
     fn event(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         let start = out.len();
         line(out, event, decoded);

@@ -8,7 +8,7 @@ use crate::event::EventRef;
 use crate::time::FileTime;
 
 /// Writes events in a format. Every function appends to `out`. A writer keeps no event, or a bounded number of them.
-pub(super) trait Writer: fmt::Debug + Send + Sync {
+pub(super) trait FormatWriter: fmt::Debug + Send + Sync {
     /// Writes what comes before all events.
     fn start(&mut self, _out: &mut String) {}
 

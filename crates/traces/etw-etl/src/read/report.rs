@@ -164,6 +164,16 @@ impl Report {
     }
 
     /// Returns how many events the session lost, or `None` if the trace does not tell: the number is written when a file is closed.
+    ///
+    /// ```
+    /// use etw_etl::Report;
+    ///
+    /// let closed = Report { events_lost: 3, ..Report::default() };
+    /// assert_eq!(closed.known_events_lost(), Some(3));
+    /// let unclosed = Report { is_unclosed: true, ..Report::default() };
+    /// assert_eq!(unclosed.known_events_lost(), None);
+    /// assert_eq!(unclosed.known_buffers_lost(), None);
+    /// ```
     #[must_use]
     pub fn known_events_lost(&self) -> Option<u64> {
         self.known(self.events_lost)

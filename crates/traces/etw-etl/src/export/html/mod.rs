@@ -17,7 +17,7 @@ use std::fmt;
 
 use super::about::About;
 use super::json::{push, string};
-use super::writer::Writer;
+use super::writer::FormatWriter;
 use crate::decode::Decoded;
 use crate::event::EventRef;
 use crate::time::FileTime;
@@ -99,7 +99,7 @@ impl Default for Html {
     }
 }
 
-impl Writer for Html {
+impl FormatWriter for Html {
     /// Appends the page up to its data.
     fn start(&mut self, out: &mut String) {
         let (before, _) = halves();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::hash::hash;
 use super::{Html, PAGE, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
-use crate::export::writer::Writer as _;
+use crate::export::writer::FormatWriter as _;
 use crate::export::{About, Exporter, Format};
 use crate::testing::{TRAITS, descriptor, read, trace_logging};
 use crate::{Event, EventData, ExtendedItem, ExtendedType};
