@@ -287,6 +287,16 @@ impl File {
 
     /// Begins a request of any kind, as [`Device::begin`](crate::Device::begin) does.
     ///
+    /// ```no_run
+    /// use nt_host::{File, IoRequest, RequestKind};
+    ///
+    /// # fn read(file: &File) -> Result<(), nt_host::Error> {
+    /// let request = IoRequest { kind: RequestKind::READ, output: 64, ..IoRequest::default() };
+    /// assert!(file.begin(request)?.wait()?.status.is_success());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails like [`File::ioctl`].

@@ -36,6 +36,14 @@ impl Environment {
 }
 
 /// A sequence of steps in an environment. It reproduces what the driver did, as options of `nt-host run` or as a test.
+///
+/// ```
+/// use nt_host::{Environment, Input};
+///
+/// let input = Input { environment: Environment::default(), steps: Vec::new() };
+/// assert!(input.options().is_empty());
+/// assert!(input.command_of("cargo driver run").starts_with("cargo driver run --virtual-time"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     /// What the driver finds when it is loaded.

@@ -33,6 +33,7 @@ const DEBUG_OUTPUT: u64 = 1 << 16;
 /// for Bug { finding, input, .. } in &harvest.bugs {
 ///     println!("{finding}\n  {}", input.command("my_driver.sys".as_ref()));
 /// }
+/// println!("{}", harvest.summary());
 /// harvest.assert_clean();
 /// # Ok::<(), nt_host::Error>(())
 /// ```

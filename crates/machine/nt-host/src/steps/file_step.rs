@@ -158,6 +158,13 @@ impl FileStep {
     pub const LENGTH: u32 = 4096;
 
     /// Returns the word of the step.
+    ///
+    /// ```
+    /// use nt_host::FileStep;
+    ///
+    /// assert_eq!(FileStep::Read { length: 64 }.word(), "read");
+    /// assert!(FileStep::words().contains("read"));
+    /// ```
     #[must_use]
     pub fn word(&self) -> &'static str {
         let (word, _) = self.written();
