@@ -1,7 +1,9 @@
 //! Helpers that the tests of several crates share: re-encoding of decoded events, Python environments, images for
 //! Windows, the drivers of nt-host's tests, and a stand-in for a Windows machine.
-#![expect(clippy::indexing_slicing, reason = "helpers of tests: an error must fail the test")]
-#![cfg_attr(feature = "images", expect(clippy::panic, reason = "as above"))]
+#![cfg_attr(
+    feature = "images",
+    expect(clippy::indexing_slicing, clippy::panic, reason = "helpers of tests: an error must fail the test")
+)]
 #![cfg_attr(feature = "drivers", expect(clippy::expect_used, reason = "as above"))]
 
 #[cfg(feature = "drivers")]
