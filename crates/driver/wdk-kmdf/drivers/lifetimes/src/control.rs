@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{
-    ControlDevice, Device, DeviceHandle, DriverHandle, Memory, Passive, QueueConfig, QueueEvents, Request, SpinLock, WorkItem,
-    WorkItemEvents, wide,
+    ControlDevice, Device, DeviceHandle, DriverHandle, Memory, Passive, QueueConfig, QueueEvents, Request, SpinLock,
+    WorkItem, WorkItemEvents, wide,
 };
 
 use crate::ALIVE;
