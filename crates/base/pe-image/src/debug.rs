@@ -66,7 +66,8 @@ impl DebugEntry {
 
     fn read(data: &[u8], entry: &ImageDebugDirectory) -> Result<Self, Error> {
         let kind = entry.typ.get(LE);
-        let (offset, size) = (entry.pointer_to_raw_data.get(LE), entry.size_of_data.get(LE));
+        let offset = entry.pointer_to_raw_data.get(LE);
+        let size = entry.size_of_data.get(LE);
         if kind != IMAGE_DEBUG_TYPE_CODEVIEW {
             return Ok(Self { kind, pdb: None });
         }

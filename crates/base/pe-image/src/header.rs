@@ -118,7 +118,8 @@ impl Headers {
         let (nt, directories) =
             Pe::parse(data, &mut offset).map_err(|error| Error::new("optional header", error.to_string()))?;
         let table = nt.sections(data, offset).map_err(|error| Error::new("section table", error.to_string()))?;
-        let (file, optional) = (nt.file_header(), nt.optional_header());
+        let file = nt.file_header();
+        let optional = nt.optional_header();
         let field = start + 24 + CHECKSUM_OFFSET;
         Ok(Self {
             header: Header {

@@ -91,7 +91,8 @@ impl Image {
     /// Names the damaged field if the bytes are not a valid PE image.
     pub fn parse(data: &[u8]) -> Result<Self, Error> {
         let headers = Headers::read(data)?;
-        let (header, sections) = (&headers.header, &headers.sections);
+        let header = &headers.header;
+        let sections = &headers.sections;
         let view = View::new(data, header.size_of_headers, header.section_alignment, sections);
         let directory = |index| headers.directory(index);
 

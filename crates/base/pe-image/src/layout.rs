@@ -92,7 +92,8 @@ impl Layout {
         if header.size_of_image > LARGEST {
             return Err(Error::new("SizeOfImage", format!("{:#x} is larger than {LARGEST:#x}", header.size_of_image)));
         }
-        let (section, file) = (header.section_alignment, header.file_alignment);
+        let section = header.section_alignment;
+        let file = header.file_alignment;
         let shares_pages = section.is_power_of_two() && section < PAGE && section == file;
         if section == 0 || !(section.is_multiple_of(PAGE) || shares_pages) {
             let reason = format!("{section:#x} is neither a multiple of a page nor equal to FileAlignment, {file:#x}");

@@ -35,7 +35,8 @@ impl Relocations {
         while !rest.is_empty() {
             let cut = |()| Error::new("relocation block", "its header is cut off");
             let block: &ImageBaseRelocation = rest.read_at(0).map_err(cut)?;
-            let (page, length) = (block.virtual_address.get(LE), block.size_of_block.get(LE));
+            let page = block.virtual_address.get(LE);
+            let length = block.size_of_block.get(LE);
             let bad = || Error::new("relocation block", format!("the block for {page:#x} has a wrong size, {length}"));
             let length = usize::try_from(length).map_err(|_| bad())?;
             let entries = rest.get(8..length).ok_or_else(bad)?;
@@ -50,7 +51,8 @@ impl Relocations {
     }
 
     fn add(&mut self, header: &Header, page: u32, entry: u16) {
-        let (kind, offset) = (entry >> 12, entry & 0x0fff);
+        let kind = entry >> 12;
+        let offset = entry & 0x0fff;
         let width = match kind {
             IMAGE_REL_BASED_ABSOLUTE => return,
             IMAGE_REL_BASED_DIR64 => 8,

@@ -109,10 +109,12 @@ mod tests {
         let entries = (0..200_u32).flat_map(|id| [id, 0x8000_0000]);
         let bytes: Vec<u8> = header.into_iter().chain(entries).flat_map(u32::to_le_bytes).collect();
         let directory = ResourceDirectory::new(&bytes);
-        let (mut left, mut leaves) = (1000, Vec::new());
+        let mut left = 1000;
+        let mut leaves = Vec::new();
         for entry in directory.root().unwrap().entries {
             collect(directory, *entry, 0, &mut left, &mut leaves).unwrap();
         }
-        assert_eq!((left, leaves.len()), (0, 0));
+        assert_eq!(left, 0);
+        assert_eq!(leaves.len(), 0);
     }
 }

@@ -45,7 +45,8 @@ impl Certificate {
 impl Signature {
     pub(crate) fn read(data: &[u8], sections_end: u64, (offset, size): (u32, u32)) -> Self {
         let mut result = Self { offset, size, certificates: Vec::new(), problems: Vec::new() };
-        let (start, end) = (u64::from(offset), u64::from(offset) + u64::from(size));
+        let start = u64::from(offset);
+        let end = u64::from(offset) + u64::from(size);
         let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
         if offset % 8 != 0 {
             result.problems.push(format!("it begins at {offset:#x}, which is not a multiple of 8"));

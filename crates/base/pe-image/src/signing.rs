@@ -45,7 +45,8 @@ impl SigningOffsets {
             return Err(Error::new("security directory", format!("it is the fifth of only {count} directories")));
         }
         let offset = |value: u64| usize::try_from(value).map_err(|_| cut(()));
-        let (checksum, security) = (offset(optional + 64)?, offset(directories + 32)?);
+        let checksum = offset(optional + 64)?;
+        let security = offset(directories + 32)?;
         let signature = match &image.signature {
             None => None,
             Some(table) => match table.problems.first() {

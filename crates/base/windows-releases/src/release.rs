@@ -106,7 +106,8 @@ static TABLE: [Row; Release::ALL.len()] = ROWS;
 const _: () = {
     let mut index = 0;
     while index < ROWS.len() {
-        assert!(ROWS[index].release as usize == index && Release::ALL[index] as usize == index);
+        assert!(ROWS[index].release as usize == index);
+        assert!(Release::ALL[index] as usize == index);
         index += 1;
     }
 };
@@ -126,7 +127,8 @@ impl Release {
     /// The name of every release, oldest first.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     pub const NAMES: [&'static str; Self::ALL.len()] = {
-        let (mut names, mut index) = ([""; Self::ALL.len()], 0);
+        let mut names = [""; Self::ALL.len()];
+        let mut index = 0;
         while index < names.len() {
             names[index] = ROWS[index].name;
             index += 1;
@@ -210,7 +212,9 @@ impl Release {
         let lines = Self::ALL.into_iter().map(|release| {
             let aliases = release.aliases().join(", ");
             let also = if aliases.is_empty() { String::new() } else { format!("also {aliases}") };
-            let (name, build, kmdf) = (release.name(), release.build(), release.kmdf());
+            let name = release.name();
+            let build = release.build();
+            let kmdf = release.kmdf();
             format!("  {name:<11} build {build}  KMDF {kmdf:<5}{also}").trim_end().to_owned() + "\n"
         });
         lines.collect()

@@ -35,7 +35,8 @@ pub struct Documented {
 impl Documented {
     fn parse(line: &'static str) -> Option<Self> {
         let mut words = line.split(' ');
-        let (name, page) = (words.next()?, words.next()?);
+        let name = words.next()?;
+        let page = words.next()?;
         let irql = match words.next()? {
             "passive" => Some(0),
             "apc" => Some(1),

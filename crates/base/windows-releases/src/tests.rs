@@ -11,7 +11,8 @@ fn the_table_is_in_the_order_of_builds() {
     assert!(Release::ALL.windows(2).all(|pair| pair[0].build() < pair[1].build()));
     assert!(Release::ALL.windows(2).all(|pair| pair[0].kmdf() <= pair[1].kmdf()));
     assert!(Kmdf::RELEASED.windows(2).all(|pair| pair[0].minor < pair[1].minor));
-    assert_eq!((Release::OLDEST, Release::NEWEST), (Release::Win7, Release::Win11_25H2));
+    assert_eq!(Release::OLDEST, Release::Win7);
+    assert_eq!(Release::NEWEST, Release::Win11_25H2);
     assert_eq!(Release::default().build(), 26100, "the release of the kit's headers");
 }
 
@@ -20,7 +21,8 @@ fn every_name_is_accepted_and_means_one_release() {
     let mut seen = BTreeSet::new();
     for release in Release::ALL {
         let build = release.build();
-        let (short, long) = (build.to_string(), format!("{}.{build}", release.nt_version()));
+        let short = build.to_string();
+        let long = format!("{}.{build}", release.nt_version());
         let names = [release.name(), &short, &long];
         for name in names.into_iter().chain(release.aliases().iter().copied()) {
             assert_eq!(name.parse(), Ok(release), "{name}");
@@ -125,13 +127,15 @@ fn the_first_release_with_something_is_found() {
     assert_eq!(first_with_routine("EtwSetInformation"), Some(Release::Win10_1507));
     assert_eq!(first_with_routine("ExAllocatePool2"), Some(Release::Win10_2004));
     assert_eq!(first_with_routine("EtwRegister"), None);
-    assert!(!Release::Win81.has_routine("EtwSetInformation") && Release::Win10_1507.has_routine("EtwSetInformation"));
+    assert!(!Release::Win81.has_routine("EtwSetInformation"));
+    assert!(Release::Win10_1507.has_routine("EtwSetInformation"));
 }
 
 #[test]
 fn each_routine_is_there_once() {
     let names: BTreeSet<&str> = routines().map(|(name, _)| name).collect();
-    assert_eq!((names.len(), routines().count()), (272, 272));
+    assert_eq!(names.len(), 272);
+    assert_eq!(routines().count(), 272);
     assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_alphanumeric())));
 }
 
@@ -152,10 +156,12 @@ fn every_line_of_the_table_is_complete_and_in_order() {
 fn a_page_is_found_by_header_and_name_or_by_its_own_path() {
     let ddi = "https://learn.microsoft.com/windows-hardware/drivers/ddi";
     let device = documented("IoCreateDevice").expect("a documented routine");
-    assert_eq!((device.irql, device.since), (Some(1), None));
+    assert_eq!(device.irql, Some(1));
+    assert_eq!(device.since, None);
     assert_eq!(device.url(), format!("{ddi}/wdm/nf-wdm-iocreatedevice"));
     let pool = documented("ExAllocatePool2").expect("a documented routine");
-    assert_eq!((pool.irql, pool.since), (Some(2), Some(Release::Win10_2004)));
+    assert_eq!(pool.irql, Some(2));
+    assert_eq!(pool.since, Some(Release::Win10_2004));
     let names = documented("FsRtlIsNameInExpression").expect("a documented routine");
     assert_eq!(names.url(), format!("{ddi}/ntifs/nf-ntifs-_fsrtl_advanced_fcb_header-fsrtlisnameinexpression"));
     assert_eq!(documented("KeFooBar"), None);

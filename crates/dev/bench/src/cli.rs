@@ -137,7 +137,8 @@ fn measure(settings: &Settings, options: &Options) -> Report {
     };
     let images = || images.as_ref().map_err(Clone::clone);
     for part in PARTS.into_iter().filter(|part| options.wants(part)) {
-        let (started, time) = (Instant::now(), ProcessorTime::now());
+        let started = Instant::now();
+        let time = ProcessorTime::now();
         eprintln!("measuring: {part}");
         let findings = match part {
             "instructions" => images().and_then(instructions),
@@ -198,10 +199,13 @@ mod tests {
     #[test]
     fn parts_are_chosen_by_name() {
         let options = parse("--quick --only engine,decode").unwrap();
-        assert!(options.quick && options.wants("engine") && !options.wants("size"));
+        assert!(options.quick);
+        assert!(options.wants("engine"));
+        assert!(!options.wants("size"));
         assert!(PARTS.iter().all(|part| parse("").unwrap().wants(part)));
         assert!(parse("--only engines").unwrap_err().to_string().contains("'engines'"));
-        assert!(parse("--only").is_err() && parse("--fast").is_err());
+        assert!(parse("--only").is_err());
+        assert!(parse("--fast").is_err());
     }
 
     #[test]

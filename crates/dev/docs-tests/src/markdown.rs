@@ -51,7 +51,8 @@ impl Page {
     pub fn parse(text: &str) -> Self {
         let mut page = Self::default();
         let mut seen: HashMap<String, usize> = HashMap::new();
-        let (mut heading, mut is_code) = (None::<String>, false);
+        let mut heading = None::<String>;
+        let mut is_code = false;
         for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
             let line = text[..range.start].matches('\n').count() + 1;
             match event {
@@ -148,7 +149,10 @@ mod tests {
         let links: Vec<&str> = page.links.iter().map(|(_, link)| link.as_str()).collect();
         assert_eq!(links, ["b.md#c", "p.png", "i.png", "target"]);
         let block = &page.blocks[0];
-        assert_eq!((block.language(), block.value("x"), block.value("z"), block.line), ("sh", Some("1"), None, 4));
+        assert_eq!(block.language(), "sh");
+        assert_eq!(block.value("x"), Some("1"));
+        assert_eq!(block.value("z"), None);
+        assert_eq!(block.line, 4);
         assert_eq!(block.text, "cargo\n# no heading\n");
         assert_eq!(page.code[1].1, "[no](link)");
     }

@@ -94,7 +94,9 @@ fn closing_line(result: &Result<Outcome, Error>, took: Duration) -> String {
 fn summary(records: &[Record], planned: usize) -> String {
     let width = records.iter().map(|r| r.name.len()).max().unwrap_or(0);
     let mut text = String::from("Summary\n");
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut passed = 0;
+    let mut failed = 0;
+    let mut skipped = 0;
     for record in records {
         let how = match &record.result {
             Ok(Outcome::Passed) => {

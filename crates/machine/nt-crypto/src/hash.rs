@@ -125,7 +125,8 @@ routines! { pub(super) ROUTINES;
         }
         // More iterations than that take longer than any run.
         let rounds = u32::try_from(iterations).unwrap_or(u32::MAX);
-        let (password, salt) = (password.read()?, salt.read()?);
+        let password = password.read()?;
+        let salt = salt.read()?;
         let mut derived = key.read()?;
         digest.derive(&password, &salt, rounds, &mut derived);
         key.write(&derived)?;

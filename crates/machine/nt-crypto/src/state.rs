@@ -198,7 +198,8 @@ pub(super) fn provider(handle: KernelHandle) -> Outcome<Provider> {
             not_modelled(format_args!("uses the algorithm with the pseudo-handle {:#x}", handle.as_int()));
         };
         let Some((name, kind)) = algorithm::find(pseudo.name) else { return fail(NtStatus::InvalidHandle) };
-        let (mode, is_keyed) = (pseudo.mode, pseudo.is_keyed);
+        let mode = pseudo.mode;
+        let is_keyed = pseudo.is_keyed;
         return done(Provider { name, kind, mode, is_keyed, is_reusable: false, is_dispatch: true, number: None });
     }
     let number = number_of(handle, PROVIDER)?;

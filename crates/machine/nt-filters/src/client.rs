@@ -94,7 +94,9 @@ pub fn begin(file: u64, requested: &FileRequest) -> Outcome<Begun> {
     }
     let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(length).max(8))?;
     let mut request = Request { major, file, is_user: true, ..Request::default() };
-    let (size, class, address) = (u64::from(length), u64::from(requested.class), buffer.address());
+    let size = u64::from(length);
+    let class = u64::from(requested.class);
+    let address = buffer.address();
     request.parameters = match major {
         IRP_MJ_READ => [requested.output.into(), 0, requested.offset, address, 0, 0],
         IRP_MJ_WRITE => [size, 0, requested.offset, address, 0, 0],

@@ -157,7 +157,8 @@ routines! { pub(super) ROUTINES;
         contexts: GuestPtr<FLT_RELATED_CONTEXTS>,
     ) -> Result<(), Fault> {
         let objects = objects.read()?;
-        let (instance, file) = (objects.Instance, objects.FileObject);
+        let instance = objects.Instance;
+        let file = objects.FileObject;
         let volume = Holder { owner: objects.Filter.address(), kind: FLT_VOLUME_CONTEXT, object: objects.Volume.address() };
         contexts.zero()?;
         let find = |kind: u16, holder: Option<Holder>, place: GuestPtr<ContextId>| {

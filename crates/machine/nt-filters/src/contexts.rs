@@ -301,7 +301,8 @@ pub(super) fn report_leaks(leaving: Leaving) {
         state.contexts.extract_if(own).collect()
     };
     for (address, context) in left {
-        let (what, count) = (name(context.kind), context.references);
+        let what = name(context.kind);
+        let count = context.references;
         let detail = format_args!("does not release its {what} (references left: {count})");
         verify::find_at(Rule::ObjectLeak, None, context.from, detail);
         if context.free.is_null() {

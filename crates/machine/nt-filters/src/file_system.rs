@@ -97,7 +97,8 @@ fn buffer(list: u64, address: u64) -> Result<GuestPtr<u8>, Fault> {
 }
 
 fn read(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
-    let (length, offset) = (word(iopb, 0) as u32, word(iopb, 2));
+    let length = word(iopb, 0) as u32;
+    let offset = word(iopb, 2);
     let bytes = lock(&kernel().io).volume.read(iopb.TargetFileObject.address(), offset, length)?;
     buffer(word(iopb, 4), word(iopb, 3))?.write_all(&bytes)?;
     let count = bytes.len() as u64;
@@ -106,7 +107,8 @@ fn read(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
 }
 
 fn write(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
-    let (length, offset) = (word(iopb, 0) & u64::from(u32::MAX), word(iopb, 2));
+    let length = word(iopb, 0) & u64::from(u32::MAX);
+    let offset = word(iopb, 2);
     let bytes = buffer(word(iopb, 4), word(iopb, 3))?.array(length).read()?;
     lock(&kernel().io).volume.write(iopb.TargetFileObject.address(), offset, &bytes)?;
     iopb.TargetFileObject.CurrentByteOffset().write(offset + length)?;

@@ -160,7 +160,8 @@ fn is_unsafe(file: File) -> Result<bool, Fault> {
 
 /// Queries the name of a file.
 fn query(file: File, options: u32, is_before_open: bool, from: u64) -> Outcome<Names> {
-    let (format, method) = (options & 0xFF, options & 0xFF00);
+    let format = options & 0xFF;
+    let method = options & 0xFF00;
     if !matches!(format, FLT_FILE_NAME_NORMALIZED | FLT_FILE_NAME_OPENED | FLT_FILE_NAME_SHORT)
         || !matches!(
             method,

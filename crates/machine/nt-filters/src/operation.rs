@@ -30,7 +30,8 @@ fn block(data: Data) -> GuestPtr<FLT_OPERATION> {
 /// Starts an operation, again or for the first time.
 pub(super) fn start(data: Data) -> Result<(), Fault> {
     let iopb = data.Iopb().read()?;
-    let (major, file) = (iopb.MajorFunction().read()?, iopb.TargetFileObject().read()?);
+    let major = iopb.MajorFunction().read()?;
+    let file = iopb.TargetFileObject().read()?;
     with(data, |operation| (operation.major, operation.file, operation.stage) = (major, file, Stage::Running));
     descend(data)
 }
@@ -51,7 +52,8 @@ fn next(data: Data) -> Option<(InstanceId, FilterId, Callbacks)> {
 
 /// Sets the objects that a callback receives.
 fn prepare(data: Data, instance: InstanceId, filter: FilterId) -> Result<(), Fault> {
-    let (iopb, objects) = (data.Iopb().read()?, block(data).Objects());
+    let iopb = data.Iopb().read()?;
+    let objects = block(data).Objects();
     iopb.TargetInstance().write(instance)?;
     objects.Filter().write(filter)?;
     objects.Instance().write(instance)?;
@@ -132,7 +134,8 @@ fn after_pre(data: Data, current: &Current, status: i32, context: u64) -> Result
 fn keep_or_undo_changes(data: Data, current: &Current) -> Result<(), Fault> {
     let iopb = data.Iopb().read()?;
     let is_dirty = data.Flags().change(|flags| flags & !FLTFL_CALLBACK_DATA_DIRTY)? & FLTFL_CALLBACK_DATA_DIRTY != 0;
-    let (before, after) = (&current.parameters, &iopb.read()?);
+    let before = &current.parameters;
+    let after = &iopb.read()?;
     if is_dirty {
         // The filter manager frees the MDL of a buffer that a minifilter swapped in.
         let list = |of: &FLT_IO_PARAMETER_BLOCK| of.Parameters.get(major::list_at(of.MajorFunction)?).copied();

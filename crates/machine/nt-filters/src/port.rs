@@ -208,7 +208,8 @@ pub fn send(port: u64, input: &[u8], output: u32) -> Outcome<Answer> {
         return fail(NtStatus::PortDisconnected);
     }
     let buffer = |length: u64| lock(&kernel().pool).try_new_objects::<u8>(length.max(1));
-    let (given, taken) = (buffer(input.len() as u64)?, buffer(output.into())?);
+    let given = buffer(input.len() as u64)?;
+    let taken = buffer(output.into())?;
     let length: GuestPtr<u32> = lock(&kernel().pool).try_new_object()?;
     given.write_all(input)?;
     let or_null = |buffer: GuestPtr<u8>, length: usize| if length == 0 { 0 } else { buffer.address() };

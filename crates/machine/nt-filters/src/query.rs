@@ -340,7 +340,8 @@ fn allowing(accounts: &[&[u8]], access: u32) -> Vec<u8> {
             [&[0, 0], size.to_le_bytes().as_slice(), &access.to_le_bytes(), sid].concat()
         })
         .collect();
-    let (size, count) = ((size_of::<ACL>() + entries.len()) as u16, accounts.len() as u16);
+    let size = (size_of::<ACL>() + entries.len()) as u16;
+    let count = accounts.len() as u16;
     let head = [[ACL_REVISION, 0], size.to_le_bytes(), count.to_le_bytes(), [0, 0]].concat();
     [head, entries].concat()
 }

@@ -137,7 +137,8 @@ functions! { pub(super) FUNCTIONS;
             return Ok(());
         }
         let resource = interrupt.resource;
-        let (is_message, processors) = (resource.is_some_and(|resource| resource.message.is_some()), resource.is_some());
+        let is_message = resource.is_some_and(|resource| resource.message.is_some());
+        let processors = resource.is_some();
         info.TargetProcessorSet().write(processors.into())?;
         info.MessageNumber().write(interrupt.message)?;
         info.Vector().write(resource.map_or(0, |resource| resource.vector))?;
@@ -238,14 +239,16 @@ fn create_interrupt(
     let (late, preparing) = with_device(device, |device| (device.resources != [Handle::NULL; 2], device.preparing));
     let old = structures::INTERRUPT_CONFIG.check(config)? <= OLD_CONFIG;
     let newer = |part: GuestPtr<GuestPtr<Code>>| if old { Ok(GuestPtr::NULL) } else { part.read() };
-    let (dpc, work) = (config.EvtInterruptDpc().read()?, newer(config.EvtInterruptWorkItem())?);
+    let dpc = config.EvtInterruptDpc().read()?;
+    let work = newer(config.EvtInterruptWorkItem())?;
     let isr = config.EvtInterruptIsr().read()?;
     let passive = !old && config.PassiveHandling().read()? != 0;
     let spin_lock = Handle::new(config.SpinLock().read()?);
     let wait_lock = Handle::new(if old { 0 } else { config.WaitLock().read()? });
     let [raw, named] =
         if old { [GuestPtr::NULL; 2] } else { [config.InterruptRaw().read()?, config.InterruptTranslated().read()?] };
-    let (parameter, state) = (NtStatus::InvalidParameter, NtStatus::InvalidDeviceState);
+    let parameter = NtStatus::InvalidParameter;
+    let state = NtStatus::InvalidDeviceState;
     let rules = [
         (isr.is_null(), parameter, "EvtInterruptIsr is NULL"),
         (late && !preparing, state, "called outside of EvtDriverDeviceAdd and EvtDevicePrepareHardware"),

@@ -115,7 +115,8 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE)]
     fn WdfRegistryRemoveValue(object: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
-        let (key, name) = (key(object), name.text()?);
+        let key = key(object);
+        let name = name.text()?;
         if keys::change(|registry| registry.remove(key, &name)) { done(()) } else { fail(NOT_FOUND) }
     }
 
@@ -313,7 +314,8 @@ fn key(object: Handle) -> u64 {
 
 /// Returns a value of a key object.
 fn value(object: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome<keys::Value> {
-    let (key, name) = (key(object), name.text()?);
+    let key = key(object);
+    let name = name.text()?;
     nt_kernel::lock(&kernel().registry).value(key, &name).ok_or(NOT_FOUND.into())
 }
 
@@ -324,7 +326,8 @@ fn value_of(object: Handle, name: GuestPtr<UNICODE_STRING>, wanted: u32) -> Outc
 }
 
 fn assign(object: Handle, name: GuestPtr<UNICODE_STRING>, kind: u32, data: Vec<u8>) -> Outcome {
-    let (key, name) = (key(object), name.text()?);
+    let key = key(object);
+    let name = name.text()?;
     keys::change(|registry| registry.set(key, &name, (kind, data)));
     Ok(())
 }

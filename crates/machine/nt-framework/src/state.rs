@@ -281,9 +281,11 @@ mod tests {
             framework.request_ended(Handle::nth(number), end(0, false));
         }
         assert_eq!(framework.ended.len(), KEPT);
-        assert!(framework.has_ended(Handle::nth(2 * KEPT as u64)) && !framework.has_ended(Handle::nth(1)));
+        assert!(framework.has_ended(Handle::nth(2 * KEPT as u64)));
+        assert!(!framework.has_ended(Handle::nth(1)));
         assert_eq!(framework.take_end(Handle::nth(0)).map(|end| end.information), Some(7));
         framework.request_ended(Handle::nth(1), end(0, false));
-        assert!(!framework.has_ended(Handle::nth(0)) && framework.ended.len() == KEPT);
+        assert!(!framework.has_ended(Handle::nth(0)));
+        assert!(framework.ended.len() == KEPT);
     }
 }

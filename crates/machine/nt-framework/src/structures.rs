@@ -103,7 +103,8 @@ impl Structure {
     }
 
     fn is_known(&self, size: u32) -> bool {
-        let (name, minor) = (self.name, kernel().config.os.kmdf().minor);
+        let name = self.name;
+        let minor = kernel().config.os.kmdf().minor;
         let is_known = self.has(size, minor);
         if !is_known {
             verify::find(
@@ -128,10 +129,16 @@ mod tests {
     #[test]
     fn structures_have_the_size_of_their_version() {
         let of = |kmdf| sizes(kmdf).collect::<Vec<u64>>();
-        let (first, last) = (of(Kmdf::V1_25), of(Kmdf::V1_33));
-        assert_eq!((first.len(), of(Kmdf::V1_29).len(), of(Kmdf::V1_31).len(), last.len()), (80, 80, 81, 81));
-        assert_eq!((first[OF_DEVICE_STATE], last[OF_DEVICE_STATE]), (28, 32));
-        assert_eq!((first[OF_POWER_FRAMEWORK_SETTINGS], last[OF_POWER_FRAMEWORK_SETTINGS]), (72, 88));
+        let first = of(Kmdf::V1_25);
+        let last = of(Kmdf::V1_33);
+        assert_eq!(first.len(), 80);
+        assert_eq!(of(Kmdf::V1_29).len(), 80);
+        assert_eq!(of(Kmdf::V1_31).len(), 81);
+        assert_eq!(last.len(), 81);
+        assert_eq!(first[OF_DEVICE_STATE], 28);
+        assert_eq!(last[OF_DEVICE_STATE], 32);
+        assert_eq!(first[OF_POWER_FRAMEWORK_SETTINGS], 72);
+        assert_eq!(last[OF_POWER_FRAMEWORK_SETTINGS], 88);
         // WDF_DRIVER_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES, WDF_PNPPOWER_EVENT_CALLBACKS,
         // WDF_TIMER_CONFIG.
         assert_eq!([24, 33, 38, 41, 55].map(|index| first[index]), [32, 96, 56, 144, 40]);
@@ -143,8 +150,12 @@ mod tests {
     /// their own.
     #[test]
     fn a_framework_knows_the_sizes_of_its_version_and_of_older_ones() {
-        assert!([24, 32].into_iter().all(|size| TIMER_CONFIG.has(size, 9)) && !TIMER_CONFIG.has(40, 9));
-        assert!([24, 32, 40].into_iter().all(|size| TIMER_CONFIG.has(size, 33)) && !TIMER_CONFIG.has(36, 33));
-        assert!(IO_QUEUE_CONFIG.has(88, 9) && !IO_QUEUE_CONFIG.has(96, 9) && IO_QUEUE_CONFIG.has(80, 33));
+        assert!([24, 32].into_iter().all(|size| TIMER_CONFIG.has(size, 9)));
+        assert!(!TIMER_CONFIG.has(40, 9));
+        assert!([24, 32, 40].into_iter().all(|size| TIMER_CONFIG.has(size, 33)));
+        assert!(!TIMER_CONFIG.has(36, 33));
+        assert!(IO_QUEUE_CONFIG.has(88, 9));
+        assert!(!IO_QUEUE_CONFIG.has(96, 9));
+        assert!(IO_QUEUE_CONFIG.has(80, 33));
     }
 }

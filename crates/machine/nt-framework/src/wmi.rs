@@ -177,7 +177,8 @@ fn new_provider(
 ) -> Outcome<Handle> {
     device::check(device);
     structures::WMI_PROVIDER_CONFIG.check(config)?;
-    let (guid, flags) = (config.Guid().id()?, config.Flags().read()?);
+    let guid = config.Guid().id()?;
+    let flags = config.Flags().read()?;
     let control = config.EvtWmiProviderFunctionControl().read()?;
     let is_unknown = flags & !(WdfWmiProviderEventOnly | WdfWmiProviderExpensive | WdfWmiProviderTracing) != 0;
     let is_mixed = flags & WdfWmiProviderTracing != 0 && flags != WdfWmiProviderTracing;
@@ -205,7 +206,8 @@ fn create_instance(
 ) -> Outcome<Handle> {
     structures::WMI_INSTANCE_CONFIG.check(config)?;
     let config = config.read()?;
-    let (given, described) = (Handle::new(config.Provider), config.ProviderConfig);
+    let given = Handle::new(config.Provider);
+    let described = config.ProviderConfig;
     let owner = match (given.non_null(), described.non_null()) {
         (None, Some(described)) => new_provider(call, device, described, &Attributes::default())?,
         (Some(given), None) => given,
@@ -308,7 +310,9 @@ fn query_instance(device: Handle, requested: &WmiRequest) -> Outcome<Answer> {
     let buffer: GuestPtr<u8> = nt_kernel::lock(&kernel().pool).try_new_objects(u64::from(room.max(1)))?;
     let used: GuestPtr<u32> = nt_kernel::lock(&kernel().pool).new_object();
     buffer.write_all(&requested.input)?;
-    let (length, place, count) = (requested.input.len() as u64, buffer.address(), used.address());
+    let length = requested.input.len() as u64;
+    let place = buffer.address();
+    let count = used.address();
     let (name, arguments) = match requested.operation {
         WmiOperation::Query => ("EvtWmiInstanceQueryInstance", vec![handle.as_int(), room.into(), place, count]),
         WmiOperation::Set => ("EvtWmiInstanceSetInstance", vec![handle.as_int(), length, place]),

@@ -42,7 +42,8 @@ routines! { pub(super) ROUTINES;
         if requested.Revision != HID_REVISION {
             return fail(NtStatus::RevisionMismatch);
         }
-        let (driver, extension) = (requested.DriverObject, requested.DriverObject.DriverExtension().read()?);
+        let driver = requested.DriverObject;
+        let extension = requested.DriverObject.DriverExtension().read()?;
         let minidriver = Minidriver {
             functions: driver.MajorFunction().read()?,
             add_device: extension.AddDevice().read()?,

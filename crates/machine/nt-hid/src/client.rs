@@ -84,7 +84,8 @@ impl Drop for Memory {
 
 /// Returns what the minidriver has transferred. Reports a number of bytes that is larger than the buffer.
 fn transferred(device: Object, code: u32, memory: &Memory, completion: Completion) -> Result<Vec<u8>, Fault> {
-    let (count, room) = (completion.information, memory.0.len());
+    let count = completion.information;
+    let room = memory.0.len();
     if completion.status.is_success() && count > room {
         find(device, code, format_args!("completes the request with {count} bytes, but its buffer has {room}"));
     }
@@ -137,7 +138,9 @@ pub(super) fn write(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
 /// A control request.
 pub(super) fn control(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     let [output, input, code, _] = irp.CurrentStackLocation().read()?.Parameters().read()?;
-    let (output, input, code) = (output as u32, input as u32, code as u32);
+    let output = output as u32;
+    let input = input as u32;
+    let code = code as u32;
     let given = || irp.SystemBuffer().read()?.array(input.into()).read();
     match code {
         IOCTL_HID_GET_FEATURE => fetch(device, irp, (code, Kind::Feature), output),
@@ -151,7 +154,8 @@ pub(super) fn control(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
             let Some(index) = given()?.first_chunk().copied().map(u32::from_le_bytes) else {
                 return refuse(irp, NtStatus::InvalidBufferSize);
             };
-            let (mdl, argument) = (irp.MdlAddress().read()?, LANGUAGE | u64::from(index as u16));
+            let mdl = irp.MdlAddress().read()?;
+            let argument = LANGUAGE | u64::from(index as u16);
             let control = Control { code, output, argument, mdl, ..Control::default() };
             pass(device, irp, control, |completion| Ok((completion.status, completion.information)))
         }
@@ -168,7 +172,8 @@ pub(super) fn control(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
 
 /// The memory of a report and of the packet that describes it to the minidriver.
 fn packet(report: &[u8], id: u8) -> Outcome<(Memory, Memory)> {
-    let (data, packet) = (Memory::new(report.len() as u64)?, Memory::new(size_of::<HID_XFER_PACKET>() as u64)?);
+    let data = Memory::new(report.len() as u64)?;
+    let packet = Memory::new(size_of::<HID_XFER_PACKET>() as u64)?;
     data.0.write(report)?;
     packet.0.start().cast::<HID_XFER_PACKET>().write(HID_XFER_PACKET {
         reportBuffer: data.0.start(),
@@ -234,8 +239,10 @@ fn fetch(device: Object, irp: GuestPtr<IRP>, (code, kind): (u32, Kind), room: u3
 /// Gets one of the three strings that every device may have.
 fn string(device: Object, irp: GuestPtr<IRP>, id: u64, room: u32) -> Outcome<NtStatus> {
     let Some(mdl) = irp.MdlAddress().read()?.non_null() else { return refuse(irp, NtStatus::InvalidBufferSize) };
-    let (memory, place) = (Memory::new(room.into())?, mdl::start(mdl)?);
-    let (code, argument) = (IOCTL_HID_GET_STRING, LANGUAGE | id);
+    let memory = Memory::new(room.into())?;
+    let place = mdl::start(mdl)?;
+    let code = IOCTL_HID_GET_STRING;
+    let argument = LANGUAGE | id;
     let control = Control { code, output: room, argument, buffer: memory.0.start(), ..Control::default() };
     pass(device, irp, control, move |completion| {
         let text = transferred(device, code, &memory, completion)?;

@@ -36,7 +36,8 @@ pub(super) fn plug_and_play(
     irp: GuestPtr<IRP>,
     place: GuestPtr<IO_STACK_LOCATION>,
 ) -> Outcome<NtStatus> {
-    let (minor, parameters) = (place.MinorFunction().read()?, place.Parameters().read()?);
+    let minor = place.MinorFunction().read()?;
+    let parameters = place.Parameters().read()?;
     let submission = Submission { major: IRP_MJ_PNP, minor, parameters, ..Submission::default() };
     let mut status = minidriver::send(device, &submission)?.status;
     if minor == IRP_MN_REMOVE_DEVICE {

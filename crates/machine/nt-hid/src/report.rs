@@ -58,8 +58,12 @@ struct Globals {
 
 /// Reads a report descriptor. Fails with what is wrong with it.
 pub(super) fn parse(descriptor: &[u8]) -> Result<Reports, &'static str> {
-    let (mut rest, mut reports, mut globals) = (descriptor, Reports::default(), Globals::default());
-    let (mut stack, mut depth, mut collections) = (Vec::new(), 0_u32, 0_u32);
+    let mut rest = descriptor;
+    let mut reports = Reports::default();
+    let mut globals = Globals::default();
+    let mut stack = Vec::new();
+    let mut depth = 0_u32;
+    let mut collections = 0_u32;
     while let Some((prefix, after)) = rest.split_first() {
         let (item, data, next) = item(*prefix, after).ok_or("an item is cut off")?;
         rest = next;
@@ -138,7 +142,8 @@ mod tests {
     fn a_mouse_has_an_input_report_of_three_bytes() {
         let reports = parse(&MOUSE).expect("a descriptor");
         assert!(!reports.has_ids);
-        assert_eq!((reports.length(Kind::Input, 0), reports.longest(Kind::Output)), (Some(3), None));
+        assert_eq!(reports.length(Kind::Input, 0), Some(3));
+        assert_eq!(reports.longest(Kind::Output), None);
         assert_eq!(reports.mistake(&[0, 1, 2]), None);
         assert_eq!(reports.mistake(&[0; 4]).as_deref(), Some("4 bytes: its report descriptor says 3"));
     }
@@ -151,7 +156,8 @@ mod tests {
         ];
         let reports = parse(&descriptor).expect("a descriptor");
         assert!(reports.has_ids);
-        assert_eq!((reports.length(Kind::Input, 1), reports.length(Kind::Feature, 2)), (Some(5), Some(257)));
+        assert_eq!(reports.length(Kind::Input, 1), Some(5));
+        assert_eq!(reports.length(Kind::Feature, 2), Some(257));
         assert_eq!(reports.mistake(&[2, 0]).as_deref(), Some("report 2, which its report descriptor does not have"));
     }
 

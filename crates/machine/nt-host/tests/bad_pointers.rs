@@ -45,7 +45,8 @@ fn an_invalid_address_is_a_finding_of_the_routine_that_received_it() {
         let (report, stopped) = run(variant);
         assert!(stopped, "{variant}: {:#?}", report.findings());
         let [finding] = report.findings() else { panic!("{variant}: {:#?}", report.findings()) };
-        assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::AccessViolation, Some("KeInitializeEvent")));
+        assert_eq!(finding.rule, Rule::AccessViolation);
+        assert_eq!(finding.routine.as_deref(), Some("KeInitializeEvent"));
         assert_eq!(finding.detail, detail, "{variant}");
     }
 }
@@ -145,7 +146,8 @@ struct Caller {
 impl Caller {
     /// Calls a routine with each list, and returns the report of each call that stops the run.
     fn call(&mut self, routine: &str, lists: &[[u64; 6]]) -> Vec<Report> {
-        let (mut rest, mut reports) = (lists, Vec::new());
+        let mut rest = lists;
+        let mut reports = Vec::new();
         while !rest.is_empty() {
             let (_, device) = self.host.get_or_insert_with(start);
             let (returned, report) = call(device, routine, rest);

@@ -199,7 +199,8 @@ impl Config {
     /// Returns the time after which a client cancels a request and the limit, if the limit comes first.
     #[must_use]
     pub fn too_patient(&self) -> Option<(Duration, Duration)> {
-        let (wait, limit) = (self.patience_of_client(), self.limit());
+        let wait = self.patience_of_client();
+        let limit = self.limit();
         (self.time == Time::Real && wait >= limit).then_some((wait, limit))
     }
 
@@ -244,7 +245,8 @@ mod tests {
 
     #[test]
     fn a_client_that_waits_longer_than_the_limit_is_refused_in_real_time_only() {
-        let (wait, limit) = (SECOND * 60, SECOND * 20);
+        let wait = SECOND * 60;
+        let limit = SECOND * 20;
         let skipped = Config { cancel_after: Some(wait), ..Config::default() };
         assert_eq!(skipped.too_patient(), None);
         assert_eq!(skipped.give_up_after(), 60 * 10_000_000);

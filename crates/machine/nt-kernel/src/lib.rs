@@ -286,7 +286,8 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     let entry = kernel.table.entry(index);
     let outer = thread::enter(Site { routine: entry.name, from });
     if kernel.table.is_too_new(index) {
-        let (name, os) = (entry.name, kernel.config.os);
+        let name = entry.name;
+        let os = kernel.config.os;
         let detail =
             format_args!("{name} is not in KMDF {} of {os}: check WdfFunctionCount before the call", os.kmdf());
         verify::stop(Rule::FrameworkMisuse, Some(name), from, detail);
@@ -379,7 +380,8 @@ pub fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments
     let before = thread::set_irql(irql);
     sync::irql::page_out_at(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
-    let (regions, owned) = (sync::irql::regions(), sync::resource::owned().len());
+    let regions = sync::irql::regions();
+    let owned = sync::resource::owned().len();
     let Returned { value, flags, mxcsr } = thread::call_back(what, target, arguments);
     report_state("returned", flags, mxcsr, |detail| {
         verify::find_at(Rule::BadArgument, Some(what), At::Code(target), detail);

@@ -105,7 +105,8 @@ pub(super) fn clone(original: GuestPtr<NET_BUFFER_LIST>, from: u64) -> Outcome<G
     original.ChildRefCount().fetch_add(1)?;
     let mut place = list.FirstNetBuffer();
     for buffer in buffers(original)? {
-        let (mut chain, mut end) = (GuestPtr::NULL, GuestPtr::<MDL>::NULL);
+        let mut chain = GuestPtr::NULL;
+        let mut end = GuestPtr::<MDL>::NULL;
         for (address, length) in pieces(buffer)? {
             let mdl = mdl::new(address, length)?;
             keep(list, mdl.address());
@@ -144,8 +145,10 @@ pub(super) fn buffers(list: GuestPtr<NET_BUFFER_LIST>) -> Result<Vec<GuestPtr<NE
 
 /// Returns the addresses and lengths of the data of a buffer.
 pub(super) fn pieces(buffer: GuestPtr<NET_BUFFER>) -> Result<Vec<(GuestPtr<u8>, u32)>, Fault> {
-    let (mut skip, mut left) = (u64::from(buffer.DataOffset().read()?), buffer.DataLength().read()?);
-    let (mut found, mut next) = (Vec::new(), buffer.MdlChain().read()?);
+    let mut skip = u64::from(buffer.DataOffset().read()?);
+    let mut left = buffer.DataLength().read()?;
+    let mut found = Vec::new();
+    let mut next = buffer.MdlChain().read()?;
     while left != 0 && !next.is_null() && found.len() < MOST {
         let length = u64::from(next.ByteCount().read()?);
         if skip < length {
@@ -173,10 +176,12 @@ pub(super) fn data(buffer: GuestPtr<NET_BUFFER>) -> Result<Vec<u8>, Fault> {
 /// Sets where the data of a buffer begins, counted from the start of its MDLs.
 pub(super) fn set_offset(buffer: GuestPtr<NET_BUFFER>, offset: u32) -> Result<(), Fault> {
     buffer.DataOffset().write(offset)?;
-    let (mut left, mut current) = (offset, buffer.MdlChain().read()?);
+    let mut left = offset;
+    let mut current = buffer.MdlChain().read()?;
     for _ in 0..MOST {
         let Some(mdl) = current.non_null() else { break };
-        let (length, next) = (mdl.ByteCount().read()?, mdl.Next().read()?);
+        let length = mdl.ByteCount().read()?;
+        let next = mdl.Next().read()?;
         if left < length || next.is_null() {
             break;
         }
@@ -194,7 +199,8 @@ pub(super) fn has_room(buffer: GuestPtr<NET_BUFFER>, delta: u32) -> bool {
 
 /// Moves the start of the data back, into new memory if there is no room before it.
 pub(super) fn retreat(buffer: GuestPtr<NET_BUFFER>, delta: u32, backfill: u32) -> Outcome {
-    let (offset, length) = (buffer.DataOffset().read()?, buffer.DataLength().read()?);
+    let offset = buffer.DataOffset().read()?;
+    let length = buffer.DataLength().read()?;
     let start = if let Some(start) = offset.checked_sub(delta) {
         start
     } else {
@@ -288,7 +294,8 @@ fn release(list: u64) {
 
 /// Writes bytes into the data of a buffer, from an offset on. Returns how many fitted.
 pub(super) fn store(buffer: GuestPtr<NET_BUFFER>, offset: u32, mut bytes: &[u8]) -> Result<u32, Fault> {
-    let (mut skip, mut stored) = (offset, 0);
+    let mut skip = offset;
+    let mut stored = 0;
     for (address, length) in pieces(buffer)? {
         let room = length.saturating_sub(skip) as usize;
         let (now, later) = bytes.split_at(room.min(bytes.len()));

@@ -130,7 +130,8 @@ routines! { pub(super) ROUTINES;
         provider: GuestPtr<FWPM_PROVIDER0>,
         _security: Ignored<GuestPtr<Opaque>>,
     ) -> Outcome {
-        let (key, record) = (provider.providerKey().id()?, Record::copy(provider, PROVIDER)?);
+        let key = provider.providerKey().id()?;
+        let record = Record::copy(provider, PROVIDER)?;
         add(engine, |state, owner| {
             if state.policy.providers.iter().any(|(known, ..)| *known == key) {
                 return fail(NtStatus::FwpAlreadyExists);
@@ -152,7 +153,8 @@ routines! { pub(super) ROUTINES;
         sublayer: GuestPtr<FWPM_SUBLAYER0>,
         _security: Ignored<GuestPtr<Opaque>>,
     ) -> Outcome {
-        let (key, weight) = (sublayer.subLayerKey().id()?, sublayer.weight().read()?);
+        let key = sublayer.subLayerKey().id()?;
+        let weight = sublayer.weight().read()?;
         let record = Record::copy(sublayer, SUBLAYER)?;
         add(engine, |state, owner| {
             if state.policy.sublayers.iter().any(|(known, ..)| *known == key) {
@@ -181,9 +183,11 @@ routines! { pub(super) ROUTINES;
         _security: Ignored<GuestPtr<Opaque>>,
         place: Out<u32>,
     ) -> Outcome {
-        let (key, layer) = (callout.calloutKey().id()?, callout.applicableLayer().id()?);
+        let key = callout.calloutKey().id()?;
+        let layer = callout.applicableLayer().id()?;
         let Some(layer) = layers::by_key(layer) else { return fail(NtStatus::FwpLayerNotFound) };
-        let (mut id, mut record) = (0, Record::copy(callout, CALLOUT)?);
+        let mut id = 0;
+        let mut record = Record::copy(callout, CALLOUT)?;
         add(engine, |state, owner| {
             if state.policy.callouts.iter().any(|(known, ..)| *known == key) {
                 return fail(NtStatus::FwpAlreadyExists);
@@ -343,8 +347,11 @@ fn add_filter(call: &Call, engine: KernelHandle, place: GuestPtr<FWPM_FILTER0>) 
         return fail(NtStatus::FwpConditionNotFound);
     }
     let weight = value::read(place.weight())?;
-    let (key, sublayer, callout) = (place.filterKey().id()?, place.subLayerKey().id()?, place.actionKey().id()?);
-    let (mut id, mut record) = (0, Record::copy(place, FILTER)?);
+    let key = place.filterKey().id()?;
+    let sublayer = place.subLayerKey().id()?;
+    let callout = place.actionKey().id()?;
+    let mut id = 0;
+    let mut record = Record::copy(place, FILTER)?;
     add(engine, |state, owner| {
         let sublayer = if sublayer.is_zero() { UNIVERSAL } else { sublayer };
         let sublayer_weight = match state.policy.sublayers.iter().find(|(known, ..)| *known == sublayer) {
@@ -408,7 +415,8 @@ fn conditions(first: GuestPtr<FWPM_FILTER_CONDITION0>, count: u32) -> Outcome<Ve
     let places = first.array(count.min(MAX_CONDITIONS).into()).places();
     let read = |place: GuestPtr<FWPM_FILTER_CONDITION0>| {
         let field = layers::condition(place.fieldKey().id()?).ok_or(NtStatus::FwpConditionNotFound)?;
-        let (how, operand) = (Match(place.matchType().read()?), value::read_operand(place.conditionValue())?);
+        let how = Match(place.matchType().read()?);
+        let operand = value::read_operand(place.conditionValue())?;
         Ok(Condition { field, how, operand })
     };
     places.map(read).collect()

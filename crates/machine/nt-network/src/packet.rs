@@ -72,7 +72,8 @@ pub(super) fn headers(datagram: &[u8]) -> Option<Headers> {
 
 /// Skips hop-by-hop options, routing headers and destination options. Returns the protocol and where it begins.
 fn after_extensions(datagram: &[u8]) -> Option<(u8, usize)> {
-    let (mut protocol, mut at) = (*datagram.get(6)?, 40);
+    let mut protocol = *datagram.get(6)?;
+    let mut at = 40;
     while matches!(protocol, 0 | 43 | 60) {
         let length = (usize::from(*datagram.get(at + 1)?) + 1) * 8;
         (protocol, at) = (*datagram.get(at)?, at + length);
@@ -161,11 +162,14 @@ mod tests {
             for (protocol, transport) in [(IPPROTO_TCP, 20), (IPPROTO_UDP, 8)] {
                 let packet = build(protocol, at(source), at(destination), SYN | ACK, b"odd");
                 let found = headers(&packet).expect("a datagram");
-                assert_eq!((found.source, found.destination), (at(source), at(destination)));
-                assert_eq!((found.protocol, found.transport), (protocol, transport));
+                assert_eq!(found.source, at(source));
+                assert_eq!(found.destination, at(destination));
+                assert_eq!(found.protocol, protocol);
+                assert_eq!(found.transport, transport);
                 assert_eq!(found.flags, if protocol == IPPROTO_TCP { SYN | ACK } else { 0 });
                 let ip = found.ip as usize;
-                let (addresses, segment) = (if ip == 20 { &packet[12..20] } else { &packet[8..40] }, &packet[ip..]);
+                let addresses = if ip == 20 { &packet[12..20] } else { &packet[8..40] };
+                let segment = &packet[ip..];
                 let mut total = sum(addresses) + u32::from(protocol) + segment.len() as u32 + sum(segment);
                 while total > 0xFFFF {
                     total = (total & 0xFFFF) + (total >> 16);

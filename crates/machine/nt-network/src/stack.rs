@@ -142,8 +142,12 @@ fn finish(journey: &mut Journey, (stage, layer): (Stage, &Layer), id: u64, decid
     let mut engine = state();
     let Some(known) = engine.classification(id) else { return decided };
     known.is_running = false;
-    let (pended, completed, redirected, writable) = (known.pended, known.completed, known.redirected, known.writable);
-    let (mut decision, mut early) = (decided, None);
+    let pended = known.pended;
+    let completed = known.completed;
+    let redirected = known.redirected;
+    let writable = known.writable;
+    let mut decision = decided;
+    let mut early = None;
     if let Some((is_classify, from)) = pended {
         let mut waiting = journey.clone();
         waiting.stages.push_front(stage);
@@ -184,7 +188,8 @@ pub(super) fn redirect(journey: &mut Journey, remote: SocketAddr) {
     }
     journey.headers.destination = remote;
     if !journey.datagram.is_empty() {
-        let (source, data) = (journey.headers.source, payload(journey).to_vec());
+        let source = journey.headers.source;
+        let data = payload(journey).to_vec();
         journey.datagram = packet::build(journey.headers.protocol, source, remote, journey.headers.flags, &data);
     }
     if let Some(passage) = state().passages.get_mut(&journey.passage) {
@@ -253,7 +258,8 @@ fn begin_handshake(journey: &mut Journey) {
 
 /// A packet leaves the stack: to the network, or to its receiver.
 fn deliver(journey: &Journey) {
-    let (inbound, injected) = (journey.inbound, !journey.marks.is_empty());
+    let inbound = journey.inbound;
+    let injected = !journey.marks.is_empty();
     state().delivered.push(Delivered { inbound, injected, data: journey.datagram.clone() });
     set_verdict(journey, Verdict::Permit);
     answer(journey);

@@ -85,13 +85,19 @@ fn new_passage() -> u64 {
 
 /// Opens a connection.
 pub fn connect(connection: &Connection) -> Passage {
-    let (id, local, remote) = (new_passage(), connection.local(), connection.remote);
-    let (process, application, is_answered) = (connection.process, connection.application.clone(), true);
+    let id = new_passage();
+    let local = connection.local();
+    let remote = connection.remote;
+    let process = connection.process;
+    let application = connection.application.clone();
+    let is_answered = true;
     let protocol = if connection.udp { IPPROTO_UDP } else { IPPROTO_TCP };
     if connection.inbound || connection.udp {
         let (source, destination) = if connection.inbound { (remote, local) } else { (local, remote) };
         let datagram = packet::build(protocol, source, destination, packet::SYN, &[]);
-        let (inbound, entry, marks) = (connection.inbound, Entry::New, Vec::new());
+        let inbound = connection.inbound;
+        let entry = Entry::New;
+        let marks = Vec::new();
         stack::enter(Arrival { datagram, inbound, entry, marks, passage: id, process, application, is_answered });
     } else {
         let headers = Headers { source: local, destination: remote, protocol, ip: 0, transport: 0, flags: packet::SYN };

@@ -258,7 +258,8 @@ mod tests {
         assert_eq!(flags(6), [false, false, true, true]);
         assert_eq!(flags(7), [true, false, true, true]);
         assert_eq!(flags(8), [false, true, false, false]);
-        assert!(!number(0, 5).holds(&Value::Empty) && !number(10, 5).holds(&Value::Empty));
+        assert!(!number(0, 5).holds(&Value::Empty));
+        assert!(!number(10, 5).holds(&Value::Empty));
     }
 
     #[test]
@@ -266,7 +267,8 @@ mod tests {
         let range = condition("P", 5, Operand::Range(Value::U16(80), Value::U16(90)));
         assert_eq!([79_u16, 80, 90, 91].map(|port| range.holds(&Value::U16(port))), [false, true, true, false]);
         let network = condition("A", 0, Operand::V4 { address: 0x0A00_0000, mask: 0xFF00_0000 });
-        assert!(network.holds(&Value::U32(0x0A01_0203)) && !network.holds(&Value::U32(0x0B01_0203)));
+        assert!(network.holds(&Value::U32(0x0A01_0203)));
+        assert!(!network.holds(&Value::U32(0x0B01_0203)));
         let network = condition("A", 0, Operand::V6 { address: 0xFE80 << 112, prefix: 10 });
         assert!(network.holds(&Value::Array16((0xFE90_u128 << 112).to_be_bytes())));
         assert!(!network.holds(&Value::Array16((0xFEC0_u128 << 112).to_be_bytes())));
@@ -284,8 +286,10 @@ mod tests {
         let conditions = [port(80), port(443), protocol];
         let data =
             |port, protocol| move |field: &str| if field == "PORT" { Value::U16(port) } else { Value::U8(protocol) };
-        assert!(all_hold(&conditions, data(443, 6)) && all_hold(&conditions, data(80, 6)));
-        assert!(!all_hold(&conditions, data(443, 17)) && !all_hold(&conditions, data(25, 6)));
+        assert!(all_hold(&conditions, data(443, 6)));
+        assert!(all_hold(&conditions, data(80, 6)));
+        assert!(!all_hold(&conditions, data(443, 17)));
+        assert!(!all_hold(&conditions, data(25, 6)));
         assert!(all_hold(&[], data(1, 1)));
     }
 }

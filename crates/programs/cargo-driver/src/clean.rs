@@ -66,7 +66,8 @@ mod tests {
         let cache = cache("ours");
         assert_eq!(used(&cache), 300);
         assert_eq!(remove(&cache, COMPILED), Ok(200));
-        assert!(!cache.join("build").exists() && cache.join("other/file").is_file());
+        assert!(!cache.join("build").exists());
+        assert!(cache.join("other/file").is_file());
         assert_eq!(remove(&cache, COMPILED), Ok(0), "there is nothing left");
         fs::remove_dir_all(cache).unwrap();
     }

@@ -212,12 +212,11 @@ mod tests {
             serde_json::from_str::<Value>(&fs::read_to_string(dir.join(file(editor))).unwrap()).unwrap()
         };
         let code = read(EditorName::Vscode);
-        assert_eq!(
-            (&code["editor.tabSize"], &code["rust-analyzer.cargo.target"]),
-            (&json!(2), &json!("x86_64-pc-windows-msvc"))
-        );
+        assert_eq!(&code["editor.tabSize"], &json!(2));
+        assert_eq!(&code["rust-analyzer.cargo.target"], &json!("x86_64-pc-windows-msvc"));
         let zed = &read(EditorName::Zed)["lsp"];
-        assert!(zed["clangd"].is_object() && zed["rust-analyzer"]["binary"].is_object(), "{zed}");
+        assert!(zed["clangd"].is_object(), "{zed}");
+        assert!(zed["rust-analyzer"]["binary"].is_object(), "{zed}");
         assert_eq!(zed["rust-analyzer"]["initialization_options"], configuration());
 
         let with_comments = "// mine\n{}\n";

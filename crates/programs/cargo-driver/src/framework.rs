@@ -59,12 +59,14 @@ mod tests {
 
     #[test]
     fn the_option_comes_before_the_environment_and_the_environment_before_the_settings() {
-        let (option, setting) = (Some(Path::new("1.9")), Some(PathBuf::from("1.33")));
+        let option = Some(Path::new("1.9"));
+        let setting = Some(PathBuf::from("1.33"));
         assert_eq!(choose(option, true, setting.clone()).as_deref(), Some(Path::new("1.9")));
         assert_eq!(choose(None, true, setting.clone()), None);
         assert_eq!(choose(None, false, setting.clone()), setting);
         assert_eq!(choose(None, false, None), None);
         let dir = choose(Some(Path::new("src")), false, setting).unwrap();
-        assert!(dir.is_absolute() && dir.ends_with("src"), "{}", dir.display());
+        assert!(dir.is_absolute(), "{}", dir.display());
+        assert!(dir.ends_with("src"), "{}", dir.display());
     }
 }

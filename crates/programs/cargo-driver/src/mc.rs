@@ -131,7 +131,8 @@ impl Line {
                 Kind::Messages => ("11", format!("MSG{number:05}.bin")),
             };
             self.write(&self.resource_dir, &file, resource.data)?;
-            let (primary, sub) = (resource.language & 0x3FF, resource.language >> 10);
+            let primary = resource.language & 0x3FF;
+            let sub = resource.language >> 10;
             // Writing to a string cannot fail.
             let _ = write!(script, "LANGUAGE 0x{primary:x},0x{sub:x}\r\n1 {kind} \"{file}\"\r\n");
         }
@@ -188,7 +189,8 @@ fn resources(file: &[u8]) -> impl Iterator<Item = Resource<'_>> {
     let mut rest = file;
     let entries = std::iter::from_fn(move || {
         let number = |at: usize| Some(u32::from_le_bytes(*rest.get(at..)?.first_chunk()?) as usize);
-        let (data, header) = (number(0)?, number(4)?);
+        let data = number(0)?;
+        let header = number(4)?;
         let language = u16::from_le_bytes(*rest.get(header.checked_sub(10)?..)?.first_chunk()?);
         let bytes = rest.get(header..header.checked_add(data)?)?;
         let kind = if header == 32 { Kind::Messages } else { Kind::Templates };

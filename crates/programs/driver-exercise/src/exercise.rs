@@ -252,7 +252,8 @@ impl<'a> Exercise<'a> {
     /// What may be left on the machine.
     fn left(&self) -> Vec<String> {
         let mut left = Vec::new();
-        let (outcome, driver) = (&self.outcome, self.driver);
+        let outcome = &self.outcome;
+        let driver = self.driver;
         let is_clean = outcome.has_passed(Step::Uninstall);
         if outcome.was_begun(Step::Install) && !is_clean {
             left.push(format!("the certificate, the driver package and the device of {driver}"));

@@ -113,7 +113,8 @@ mod tests {
             "#,
         )
         .unwrap();
-        assert_eq!((name.as_str(), plan.provider.as_str()), ("other", "Example.MyDriver"));
+        assert_eq!(name.as_str(), "other");
+        assert_eq!(plan.provider.as_str(), "Example.MyDriver");
         assert_eq!(plan.device, Some(Device::Path(r"\\.\My".into())));
         assert_eq!(plan.requests().unwrap().requests[0].input, [0x5A; 3]);
     }

@@ -19,7 +19,8 @@ const MAX_DIFFERENCES: usize = 200;
 ///
 /// If a trace cannot be read, or lost events.
 pub fn compared(trace: &Path, expected: &Path, plan: &Plan) -> Result<Compared, String> {
-    let (first, second) = (entries(trace, plan)?, entries(expected, plan)?);
+    let first = entries(trace, plan)?;
+    let second = entries(expected, plan)?;
     let comparison = compare(&first, &second);
     let differences = comparison.differences.iter().take(MAX_DIFFERENCES).map(line).collect();
     Ok(Compared { events: first.len(), expected: second.len(), common: comparison.common, differences })

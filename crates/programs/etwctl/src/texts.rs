@@ -75,7 +75,8 @@ proptest! {
     fn an_expression_asks_for_each_of_its_comparisons_once(text in text()) {
         match Expression::parse(&text) {
             Ok(expression) => {
-                let (mut comparisons, mut asked) = (0, 0);
+                let mut comparisons = 0;
+                let mut asked = 0;
                 expression.visit(&mut |comparison| {
                     assert!(comparison.to_string().starts_with(&comparison.name));
                     comparisons += 1;

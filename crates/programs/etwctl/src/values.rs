@@ -319,7 +319,8 @@ mod tests {
         let id = provider("MyProvider").unwrap();
         assert_eq!(provider("*MyProvider"), Ok(id));
         assert_eq!(provider("{b3864c38-4273-58c5-545b-8b3608343471}"), Ok(id));
-        assert!(provider("{nonsense}").is_err() && provider("").is_err());
+        assert!(provider("{nonsense}").is_err());
+        assert!(provider("").is_err());
     }
 
     #[test]
@@ -336,7 +337,8 @@ mod tests {
         ] {
             assert_eq!(nearest(word, words), near, "{word}");
         }
-        assert_eq!((hint("stpo", words).as_str(), hint("frobnicate", words).as_str()), ("; did you mean 'stop'?", ""));
+        assert_eq!(hint("stpo", words).as_str(), "; did you mean 'stop'?");
+        assert_eq!(hint("frobnicate", words).as_str(), "");
     }
 
     #[test]
@@ -347,26 +349,36 @@ mod tests {
         assert_eq!(ticks("+1m 500ms"), Ok(605_001_000));
         assert_eq!(ticks("1970-01-01T00:00:01Z"), Ok(116_444_736_010_000_000));
         assert_eq!(ticks("1970-01-01 00:00:01.5"), Ok(116_444_736_015_000_000));
-        assert!(moment("2s").is_err() && moment("+2").is_err() && moment("tomorrow").is_err());
+        assert!(moment("2s").is_err());
+        assert!(moment("+2").is_err());
+        assert!(moment("tomorrow").is_err());
     }
 
     #[test]
     fn numbers_levels_bits_bytes_and_events() {
-        assert_eq!((number("0x1F"), number("31")), (Ok(31), Ok(31)));
+        assert_eq!(number("0x1F"), Ok(31));
+        assert_eq!(number("31"), Ok(31));
         assert_eq!(level("Warning").unwrap().as_int(), 3);
         assert_eq!(level("9").unwrap().as_int(), 9);
-        assert!(level("loud").is_err() && level("256").is_err());
+        assert!(level("loud").is_err());
+        assert!(level("256").is_err());
         assert_eq!(bit("B", &[("a", 1), ("b", 2)]), Ok(2));
         assert_eq!(bit("c", &[("a", 1)]).unwrap_err(), "'c' is neither a number nor one of a");
         assert_eq!(bytes("0aFf"), Ok(vec![10, 255]));
         assert_eq!(hex(&[10, 255]), "0aff");
         assert_eq!(control_request("0x22E000:68"), Ok((0x0022_E000, vec![0x68])));
         assert_eq!(control_request("226004"), Ok((0x0022_6004, Vec::new())));
-        assert!(control_request("me").is_err() && control_request("1:2").is_err());
-        assert!(bytes("0a0").is_err() && bytes("zz").is_err());
+        assert!(control_request("me").is_err());
+        assert!(control_request("1:2").is_err());
+        assert!(bytes("0a0").is_err());
+        assert!(bytes("zz").is_err());
         let event = classic_event("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c/1").unwrap();
         assert_eq!(event.event_type, 1);
-        assert_eq!((kibibytes("1MiB"), mebibytes("64MiB"), whole_seconds("2m")), (Ok(1024), Ok(64), Ok(120)));
-        assert!(kibibytes("512B").is_err() && mebibytes("64KiB").is_err() && whole_seconds("0.5s").is_err());
+        assert_eq!(kibibytes("1MiB"), Ok(1024));
+        assert_eq!(mebibytes("64MiB"), Ok(64));
+        assert_eq!(whole_seconds("2m"), Ok(120));
+        assert!(kibibytes("512B").is_err());
+        assert!(mebibytes("64KiB").is_err());
+        assert!(whole_seconds("0.5s").is_err());
     }
 }

@@ -36,8 +36,12 @@ pub(super) struct Clients<'a> {
 
 impl<'a> Clients<'a> {
     pub(super) fn new(host: &'a NtHost, device: &'a mut Option<Device>) -> Self {
-        let (files, begun, waiting) = (Vec::new(), Vec::new(), Vec::new());
-        let (volume, traffic, memory) = (Files::default(), Traffic::default(), Memory::default());
+        let files = Vec::new();
+        let begun = Vec::new();
+        let waiting = Vec::new();
+        let volume = Files::default();
+        let traffic = Traffic::default();
+        let memory = Memory::default();
         Self { host, device, files, current: 0, begun, together: 0, schedule: 0, waiting, volume, traffic, memory }
     }
 
@@ -275,7 +279,10 @@ fn line(request: &IoRequest) -> String {
 
 /// Records the result of a request.
 fn answered(request: &IoRequest, answer: &Answer, progress: &mut Progress) {
-    let (what, code, status, arrived) = (name(request.kind), request.code, answer.status, answer.reached);
+    let what = name(request.kind);
+    let code = request.code;
+    let status = answer.status;
+    let arrived = answer.reached;
     let output = hexadecimal(&answer.output);
     let rest = if arrived { output.as_str() } else { "(it did not reach the driver)" };
     progress.note(format!("{}: {status} {rest}", line(request)).trim_end());

@@ -56,7 +56,8 @@ fn print_text(options: &Options, framework: &Path, differences: &[Difference]) {
     for difference in differences {
         print(&format!("{}\n", escaped(&difference.to_string())));
     }
-    let (path, count) = (shown(&options.path), differences.len());
+    let path = shown(&options.path);
+    let count = differences.len();
     let plural = if count == 1 { "" } else { "s" };
     print(&format!("{path}: {count} difference{plural} between the imitation and {}\n", shown(framework)));
 }

@@ -25,7 +25,8 @@ fn text(answer: &Answer) -> (NtStatus, String) {
 impl Files {
     /// Performs a step. One that the minifilter or the file system refuses is recorded, and the others continue.
     pub(super) fn perform(&mut self, host: &NtHost, step: &FileStep, progress: &mut Progress) -> Result<(), Error> {
-        let (what, about) = (step.word(), step.name().unwrap_or_default());
+        let what = step.word();
+        let about = step.name().unwrap_or_default();
         progress.step(what);
         let gaps = host.gaps().len();
         let done = self.run(host, step)?;

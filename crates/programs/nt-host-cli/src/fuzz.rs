@@ -189,7 +189,8 @@ impl Watcher for Screen {
         if self.line && self.shown.elapsed() >= INTERVAL {
             self.shown = Instant::now();
             let Progress { requests, corpus, bugs, elapsed, .. } = progress;
-            let (rate, time) = (progress.rate(), elapsed.as_secs());
+            let rate = progress.rate();
+            let time = elapsed.as_secs();
             eprint!("\r\x1b[K{time} s: {requests} requests, {rate} per second, {corpus} inputs, {bugs} findings …");
             let _ = std::io::stderr().flush();
         }

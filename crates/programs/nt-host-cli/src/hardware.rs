@@ -117,7 +117,8 @@ pub(super) fn accesses(host: &NtHost) -> String {
     if log.is_empty() {
         return log;
     }
-    let (mut lines, mut text) = (log.lines(), String::from("hardware\n"));
+    let mut lines = log.lines();
+    let mut text = String::from("hardware\n");
     for line in lines.by_ref().take(MAX_LINES) {
         let _ = writeln!(text, "  {line}");
     }

@@ -148,7 +148,8 @@ mod tests {
         let gap = Gap { kind: GapKind::NotReached, detail: "read".into(), advice: vec!["try".into()] };
         let parts = vec![nt_machine::Printed { text: "hi".into(), is_host: false }];
         let report = Report::new(vec![finding], parts).with_gaps(vec![gap]);
-        let (what, status) = ("ioctl", NtStatus::Success);
+        let what = "ioctl";
+        let status = NtStatus::Success;
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         let mut progress = Progress::mute();
         progress.requests.push(sent);

@@ -31,7 +31,8 @@ pub(super) fn list(path: &Path, os: Os, json: bool) -> u8 {
     };
     let mut counts = [0_usize; 4];
     let mut components = BTreeMap::<String, usize>::new();
-    let (mut text, mut imports) = (String::new(), Vec::new());
+    let mut text = String::new();
+    let mut imports = Vec::new();
     for import in &layout.imports {
         let lacks = |name: &ImportName| matches!(name, ImportName::Name(name) if support(name, os) == Support::Trapped);
         let (word, index) = match &import.name {
@@ -118,7 +119,9 @@ pub(super) fn list_all(os: Os, json: bool) -> u8 {
         return SUCCESS;
     }
     let mut text = String::new();
-    let (mut full, mut fixed, mut missing) = (0, 0, 0);
+    let mut full = 0;
+    let mut fixed = 0;
+    let mut missing = 0;
     for routine in &table {
         let (word, count) = match routine.support {
             Support::Implemented => ("full".to_owned(), &mut full),

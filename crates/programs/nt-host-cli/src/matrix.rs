@@ -29,7 +29,8 @@ pub(super) fn matrix(options: &MatrixOptions) -> u8 {
     };
     // Here `--seed` is the number of seeds: only these runs have random failures.
     let matrix = Matrix::new(builder).seeds(options.seed.unwrap_or(SEEDS));
-    let (runs, unsent) = (Cell::new(0), RefCell::new(Vec::new()));
+    let runs = Cell::new(0);
+    let unsent = RefCell::new(Vec::new());
     let drive = |host: &NtHost| {
         runs.set(runs.get() + 1);
         let mut progress = Progress::mute();

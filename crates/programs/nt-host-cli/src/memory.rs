@@ -51,9 +51,11 @@ impl Memory {
     /// Shows what the driver has written since the last call.
     pub(super) fn show_changes(&mut self, progress: &mut Progress) -> Result<(), Error> {
         for Piece { memory, data } in &mut self.0 {
-            let (start, now) = (memory.address(), memory.read()?);
+            let start = memory.address();
+            let now = memory.read()?;
             let differs = |index: &usize| data.get(*index) != now.get(*index);
-            let (first, last) = ((0..now.len()).find(differs), (0..now.len()).rfind(differs));
+            let first = (0..now.len()).find(differs);
+            let last = (0..now.len()).rfind(differs);
             let changed = first.zip(last).and_then(|(first, last)| Some((first, now.get(first..=last)?)));
             if let Some((first, bytes)) = changed {
                 let address = start + first as u64;

@@ -41,7 +41,8 @@ impl Traffic {
     ) -> Result<(), Error> {
         progress.step("connect");
         let passage = host.connect(connection.clone())?;
-        let (protocol, how) = (if connection.udp { "udp " } else { "" }, if connection.inbound { "from " } else { "" });
+        let protocol = if connection.udp { "udp " } else { "" };
+        let how = if connection.inbound { "from " } else { "" };
         progress.note(&format!("connect {protocol}{how}{}: {}", connection.remote, described(&passage)));
         self.connections.push(passage);
         Ok(())
@@ -79,7 +80,8 @@ impl Traffic {
     pub(super) fn packet(&mut self, host: &NtHost, packet: &Packet, progress: &mut Progress) -> Result<(), Error> {
         progress.step("packets");
         self.packets += 1;
-        let (number, direction) = (self.packets, direction(packet.inbound));
+        let number = self.packets;
+        let direction = direction(packet.inbound);
         progress.note(&match status_of(host.send_packet(packet.clone()))? {
             Ok(passage) => format!("packet {number}, {direction}: {}", described(&passage)),
             Err(status) => format!("packet {number}: not an IP datagram ({status})"),
@@ -162,7 +164,8 @@ pub(super) fn packets(path: &str) -> Result<Vec<Packet>, PacketsError> {
     let wrong = |reason: &'static str| PacketsError::Capture(path.to_owned(), reason);
     let file = File::open(path).map_err(|error| PacketsError::File(path.to_owned(), error))?;
     let mut reader = create_reader(BUFFER, file).map_err(|_| wrong("neither a pcapng nor a pcap file"))?;
-    let (mut capture, mut links) = (Capture::default(), Vec::new());
+    let mut capture = Capture::default();
+    let mut links = Vec::new();
     loop {
         match reader.next() {
             Ok((length, block)) => {

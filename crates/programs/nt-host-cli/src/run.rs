@@ -117,7 +117,8 @@ pub(super) fn run(options: &RunOptions) -> u8 {
         for note in scripted(&host, &options.run, loaded) {
             print(&format!("{}\n", escaped(&note)));
         }
-        let (path, text) = (shown(&options.run.path), escaped(&verdict.text));
+        let path = shown(&options.run.path);
+        let text = escaped(&verdict.text);
         print(&format!("{path}: {text} ({} ms)\n", started.elapsed().as_millis()));
     }
     for finding in report.findings() {
@@ -168,12 +169,14 @@ fn prepare(options: &RunOptions) -> Result<(NtHost, Option<Output>), (u8, String
 /// Describes which code of the driver ran, if that was recorded: its functions and blocks, and its lines if they are known.
 fn coverage(host: &NtHost) -> String {
     let Some(coverage) = host.coverage() else { return String::new() };
-    let (hit, all) = (coverage.hits(), coverage.blocks().len());
+    let hit = coverage.hits();
+    let all = coverage.blocks().len();
     let functions = coverage.functions();
     let entered = functions.iter().filter(|rva| coverage.is_hit_at(**rva)).count();
     let lines = host.line_coverage();
     let table = if lines.is_empty() { String::new() } else { lines.to_string() };
-    let (share, of_functions) = (percent(hit, all), percent(entered, functions.len()));
+    let share = percent(hit, all);
+    let of_functions = percent(entered, functions.len());
     format!(
         "coverage\n{share:>8}  {:>11}  blocks of code\n{of_functions:>8}  {:>11}  functions\n{table}",
         format!("{hit}/{all}"),
@@ -295,7 +298,8 @@ pub(super) fn what_is_missing(report: &Report) -> String {
         },
         [gap] => gap.detail.clone(),
         [gap, more @ ..] => {
-            let (count, plural) = (more.len(), if more.len() == 1 { "" } else { "s" });
+            let count = more.len();
+            let plural = if more.len() == 1 { "" } else { "s" };
             format!("{}, and {count} more gap{plural}", gap.detail)
         }
     }

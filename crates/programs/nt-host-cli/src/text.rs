@@ -48,7 +48,8 @@ pub(super) fn text(
         findings => {
             let _ = writeln!(out, "findings ({})", findings.len());
             if report.losses().findings != 0 {
-                let (kept, more) = (findings.len(), report.losses().findings);
+                let kept = findings.len();
+                let more = report.losses().findings;
                 let _ = writeln!(out, "  the first {kept}; {more} more did not fit");
             }
             out.extend(findings.iter().map(described));

@@ -130,7 +130,9 @@ mod tests {
         assert_eq!(message_flag(None), "--message-format=json-render-diagnostics");
         assert_eq!(message_flag(Some("short")), "--message-format=json-render-diagnostics,json-diagnostic-short");
         assert_eq!(message_flag(Some("json")), "--message-format=json");
-        assert!(is_json(Some("json-diagnostic-short")) && !is_json(Some("short")) && !is_json(None));
+        assert!(is_json(Some("json-diagnostic-short")));
+        assert!(!is_json(Some("short")));
+        assert!(!is_json(None));
         let line = r#"{"reason":"compiler-message","message":{"rendered":"error: one\n","spans":[]}}"#;
         assert_eq!(rendered(&format!("{OUTPUT}\n{line}\n{line}\n")), "error: one\nerror: one\n");
     }

@@ -259,7 +259,8 @@ mod tests {
         let output = "error: linker `cc` not found\n  |\nerror: could not compile `quote` (build script) due to 1 previous error\n";
         let lines = explain(output, &[], &[]);
         assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].contains("`cc`") && lines[0].contains("cargo driver setup"), "{lines:?}");
+        assert!(lines[0].contains("`cc`"), "{lines:?}");
+        assert!(lines[0].contains("cargo driver setup"), "{lines:?}");
     }
 
     #[test]
@@ -283,7 +284,8 @@ mod tests {
     fn a_missing_entry_point_is_distinguished_from_a_missing_routine() {
         for (name, expected) in [("_DllMainCRTStartup", "configure_wdk_binary_build"), ("DriverEntry", "export_name")] {
             let lines = explain(&format!("rust-lld: error: <root>: undefined symbol: {name}\n"), &[], &[]);
-            assert!(lines[0].contains(expected) && !lines[0].contains("exports"), "{lines:?}");
+            assert!(lines[0].contains(expected), "{lines:?}");
+            assert!(!lines[0].contains("exports"), "{lines:?}");
         }
     }
 
@@ -291,7 +293,8 @@ mod tests {
     fn a_variable_that_has_to_be_imported_is_distinguished_from_a_routine() {
         let output = "rust-lld: error: undefined symbol: KeNumberProcessors\n";
         let line = explain(output, &[], &[String::from("KeNumberProcessors")]).remove(0);
-        assert!(line.contains("`KeNumberProcessors` is a variable") && line.contains("#[link"), "{line}");
+        assert!(line.contains("`KeNumberProcessors` is a variable"), "{line}");
+        assert!(line.contains("#[link"), "{line}");
     }
 
     #[test]
@@ -321,7 +324,8 @@ mod tests {
         let output =
             "error[E0793]: reference to field\nerror: could not compile `ntapi` (lib) due to 2 previous errors\n";
         let lines = explain(output, &["my-driver"], &[]);
-        assert!(lines[0].contains("`ntapi`") && lines[0].contains("rust-toolchain.toml"), "{lines:?}");
+        assert!(lines[0].contains("`ntapi`"), "{lines:?}");
+        assert!(lines[0].contains("rust-toolchain.toml"), "{lines:?}");
         let output =
             "error[E0308]: mismatched types\nerror: could not compile `my_driver` (lib) due to 1 previous error\n";
         assert!(explain(output, &["my-driver"], &[]).is_empty());
@@ -362,7 +366,8 @@ mod tests {
             ["the build script of `ffi` failed: no such thing"]
         );
         let long = failed(&format!("  Error: {}\n", "x".repeat(1000)));
-        assert!(long[0].len() < 300 && long[0].ends_with('…'), "{long:?}");
+        assert!(long[0].len() < 300, "{long:?}");
+        assert!(long[0].ends_with('…'), "{long:?}");
     }
 
     #[test]

@@ -135,7 +135,8 @@ impl Metadata {
     /// Reads the output of cargo. Fails if something is missing that every cargo writes.
     fn parse(output: &str) -> Result<Self, String> {
         let all: Value = serde_json::from_str(output).map_err(|error| error.to_string())?;
-        let (members, default) = (list(&all, "workspace_members")?, all.get("workspace_default_members"));
+        let members = list(&all, "workspace_members")?;
+        let default = all.get("workspace_default_members");
         // Cargo before 1.71 does not have the default members; then all members are.
         let default = default.and_then(Value::as_array).filter(|list| !list.is_empty()).unwrap_or(members);
         let package = |value: &Value| {
@@ -296,10 +297,13 @@ mod tests {
         let names: Vec<&str> = found.members().map(|package| package.name.as_str()).collect();
         assert_eq!(names, ["one", "two"]);
         let [one, two, other] = found.packages.as_slice() else { panic!("{found:?}") };
-        assert!(!one.is_default && two.is_default && !other.is_member);
+        assert!(!one.is_default);
+        assert!(two.is_default);
+        assert!(!other.is_member);
         assert_eq!(one.library("cdylib").unwrap().crate_name(), "one_a");
         assert_eq!(one.library("staticlib"), None);
-        assert!(one.dependencies[0].is_normal && !one.dependencies[1].is_normal);
+        assert!(one.dependencies[0].is_normal);
+        assert!(!one.dependencies[1].is_normal);
         assert_eq!(one.model, Some(json!({ "driver-type": "WDM" })));
         assert!(found.model.is_none());
         assert!(metadata(&["one", "two"], None).packages[0].is_default);

@@ -57,7 +57,8 @@ impl Model {
             None => Err(ModelError::NoType),
             Some("WDM") => Ok(Self::Wdm),
             Some("KMDF") => {
-                let (major, minor) = (number("kmdf-version-major"), number("target-kmdf-version-minor"));
+                let major = number("kmdf-version-major");
+                let minor = number("target-kmdf-version-minor");
                 let supported = KMDF_MINORS.into_iter().find(|one| minor == Some(u64::from(*one)));
                 let (Some(1), Some(target)) = (major, supported) else {
                     return Err(ModelError::Framework { major, minor });
@@ -162,7 +163,8 @@ mod tests {
             assert_eq!(kmdf(minor, None), Ok(Model::Kmdf { minor, minimum: None }));
         }
         let error = kmdf(13, None).unwrap_err().to_string();
-        assert!(error.contains("KMDF 1.13") && error.contains("1.9, 1.15, 1.17"), "{error}");
+        assert!(error.contains("KMDF 1.13"), "{error}");
+        assert!(error.contains("1.9, 1.15, 1.17"), "{error}");
     }
 
     #[test]

@@ -292,7 +292,8 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 
 /// The relative path from one folder to another; both are absolute. If they have only the root in common, the result is `to`.
 fn relative(from: &Path, to: &Path) -> PathBuf {
-    let (mut from, mut to) = (clean(from), clean(to));
+    let mut from = clean(from);
+    let mut to = clean(to);
     let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
     if common <= 1 {
         return to.into_iter().collect();

@@ -272,7 +272,8 @@ mod tests {
         let error = Error::from(PrepareError::Manifest(file));
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();
-        assert!(text.contains("no such file; run the command") && text.contains("cargo driver new"), "{text}");
+        assert!(text.contains("no such file; run the command"), "{text}");
+        assert!(text.contains("cargo driver new"), "{text}");
         let missing = Error::Missing("no toolchain".into());
         assert_eq!(Error::from(PrepareError::Toolchain(missing.clone())), missing);
         assert_eq!(Error::from(PrepareError::Metadata { reason: String::new() }).exit_code(), 1);

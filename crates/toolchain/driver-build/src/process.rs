@@ -255,7 +255,8 @@ impl Tool {
     /// If the file cannot be written, or the program cannot be started.
     pub fn start_into(self, file: &File) -> Result<Started, Error> {
         let copy = || file.try_clone().map(Stdio::from).map_err(|error| Error::Failed(format!("`{self}`: {error}")));
-        let (output, messages) = (copy()?, copy()?);
+        let output = copy()?;
+        let messages = copy()?;
         self.start_with(output, messages)
     }
 

@@ -164,7 +164,8 @@ fn keys(text: &str) -> Vec<(String, String)> {
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             table = name.trim_matches(['[', ']', ' ']).to_owned() + ".";
         } else if let Some((key, value)) = line.split_once('=') {
-            let (key, value) = (format!("{table}{}", key.trim()), value.trim());
+            let key = format!("{table}{}", key.trim());
+            let value = value.trim();
             let inside = value.strip_prefix('{').and_then(|value| value.strip_suffix('}')).unwrap_or_default();
             for (inner, value) in inside.split(',').filter_map(|entry| entry.split_once('=')) {
                 found.push((format!("{key}.{}", inner.trim()), value.trim().to_owned()));

@@ -182,7 +182,8 @@ mod tests {
             ("1.0.0", "v0_6"),
         ] {
             let release = Release::from_packages(&original(version), None).unwrap();
-            assert_eq!((release.signatures, release.bindgen.as_str()), (signatures, "^0.71.0"));
+            assert_eq!(release.signatures, signatures);
+            assert_eq!(release.bindgen.as_str(), "^0.71.0");
         }
     }
 

@@ -107,7 +107,8 @@ fn canonical(name: &str) -> String {
 fn mirror(from: &Path, to: &Path) -> Result<(), FileError> {
     fs::create_dir_all(to).map_err(|error| FileError::new(to, &error))?;
     for entry in fs::read_dir(from).map_err(|error| FileError::new(from, &error))?.flatten() {
-        let (path, target) = (entry.path(), to.join(canonical(&entry.file_name().to_string_lossy())));
+        let path = entry.path();
+        let target = to.join(canonical(&entry.file_name().to_string_lossy()));
         if path.is_dir() {
             mirror(&path, &target)?;
         } else if !target.exists() {

@@ -18,7 +18,9 @@ pub(crate) fn version_values(resource: &[u8]) -> Vec<(String, String)> {
 /// Adds the values of a block and of those in it. Returns the length of the block.
 fn block(bytes: &[u8], above: &str, depth: usize, values: &mut Vec<(String, String)>) -> Option<usize> {
     let number = |at: usize| Some(usize::from(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?)));
-    let (length, units, is_text) = (number(0)?, number(2)?, number(4)? == 1);
+    let length = number(0)?;
+    let units = number(2)?;
+    let is_text = number(4)? == 1;
     let bytes = bytes.get(..length).filter(|bytes| bytes.len() > HEADER)?;
     let (key, used) = text(bytes.get(HEADER..)?);
     let key = if above.is_empty() { key } else { format!("{above}/{key}") };

@@ -45,7 +45,8 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
         write_header(&include.join(path), text)?;
     }
     for (name, parts) in &generated.headers {
-        let (early, late) = (model::early(parts), model::late(parts));
+        let early = model::early(parts);
+        let late = model::late(parts);
         let head = "/* Generated from Microsoft's metadata. */\n#pragma once\n\n";
         if name == KERNEL {
             write_header(&include.join("km/nt/generated_names.h"), &format!("{head}{early}"))?;

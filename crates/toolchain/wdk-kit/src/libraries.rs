@@ -65,7 +65,8 @@ pub(crate) fn build(kit: &Path, generated: &Generated, versions: &[u8], tools: &
     }
     thread::scope(|scope| {
         let builds = TARGETS.each_ref().map(|target| {
-            let (headers, sources) = (&headers, &sources);
+            let headers = &headers;
+            let sources = &sources;
             scope.spawn(move || build_for(target, kit, headers, sources, generated, versions, tools))
         });
         builds.into_iter().try_for_each(|build| {

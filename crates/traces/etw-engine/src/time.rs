@@ -65,7 +65,9 @@ mod tests {
         let time = Time::new();
         let after = Instant::now();
         std::thread::sleep(Duration::from_millis(1));
-        let (least, now, most) = (ticks(after), time.now(), ticks(before));
+        let least = ticks(after);
+        let now = time.now();
+        let most = ticks(before);
         // Each of the numbers is rounded.
         assert!((least.saturating_sub(1)..=most + 1).contains(&now), "{least} {now} {most}");
     }

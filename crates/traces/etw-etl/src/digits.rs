@@ -35,7 +35,8 @@ fn padded(out: &mut String, mut number: u64, width: usize) {
 /// Appends a number in hexadecimal with a `0x` prefix.
 pub(crate) fn hexadecimal(out: &mut String, number: u64) {
     let mut text = [b'0'; 16];
-    let (mut left, start) = (number, 15 - (number | 1).ilog2() / 4);
+    let mut left = number;
+    let start = 15 - (number | 1).ilog2() / 4;
     // Always all digits: a loop of constant length is faster.
     for place in text.iter_mut().rev() {
         let [low, ..] = left.to_le_bytes();

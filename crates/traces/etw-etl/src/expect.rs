@@ -132,11 +132,15 @@ mod tests {
         assert!(!same(&Node::Value(Scalar::Text("1".into())), "0x1"));
         for (value, digit, name) in [(true, "1", "true"), (false, "0", "false")] {
             let node = Node::Value(Scalar::Bool(value));
-            assert!(same(&node, digit) && same(&node, name));
-            assert!(!same(&node, if value { "0" } else { "1" }) && !same(&node, "2"));
+            assert!(same(&node, digit));
+            assert!(same(&node, name));
+            assert!(!same(&node, if value { "0" } else { "1" }));
+            assert!(!same(&node, "2"));
         }
         let negative = Node::Value(Scalar::Integer(-1));
-        assert!(same(&negative, "-1") && same(&negative, "0xffffffff") && !same(&negative, "1"));
+        assert!(same(&negative, "-1"));
+        assert!(same(&negative, "0xffffffff"));
+        assert!(!same(&negative, "1"));
     }
 
     #[test]
@@ -178,6 +182,7 @@ mod tests {
             assert_eq!(check(&trace, &expected, true).is_ok(), in_order, "{names:?}");
         }
         let error = check(&trace, &[event("d")], true).unwrap_err();
-        assert!(error.contains("\"d\"") && error.ends_with("\n  TestProvider/b\n  TestProvider/c"), "{error}");
+        assert!(error.contains("\"d\""), "{error}");
+        assert!(error.ends_with("\n  TestProvider/b\n  TestProvider/c"), "{error}");
     }
 }

@@ -61,7 +61,10 @@ impl Methods {
     pub(crate) fn add(&mut self, decoder: &mut Decoder, event: &EventRef<'_>) {
         let has_room = self.count < MAX_METHODS && self.bytes < MAX_BYTES;
         let (Some(process), true) = (event.header.process_id, has_room) else { return };
-        let (mut start, mut size, mut class, mut name) = (0, 0, String::new(), String::new());
+        let mut start = 0;
+        let mut size = 0;
+        let mut class = String::new();
+        let mut name = String::new();
         decoder.visit(event, &mut |field, value| match (&*field.name, value) {
             ("MethodStartAddress", Value::Hex(number)) => start = number,
             ("MethodSize", Value::Hex(number)) => size = number,
@@ -174,7 +177,8 @@ mod tests {
         assert_eq!(methods.names_at(7, 150, 0x1010), ["managed!N.Class.First+0x10"]);
         assert_eq!(methods.names_at(7, 250, 0x1010), ["managed!N.Class.Second+0x10"]);
         assert_eq!(methods.names_at(7, 1, 0x20FF), ["managed!N.Class.Old+0xff"]);
-        assert!(methods.names_at(7, 250, 0x2100).is_empty() && methods.names(8, 0x1010).is_empty());
+        assert!(methods.names_at(7, 250, 0x2100).is_empty());
+        assert!(methods.names(8, 0x1010).is_empty());
         assert!(!Methods::is_described_by(RUNTIME, END));
     }
 

@@ -259,11 +259,13 @@ mod tests {
     use crate::{Decoded, Event, EventData, ExtendedItem};
 
     fn event(opcode: Opcode, name: &str, function: &str, activity: u128, thread_id: u32) -> Event {
-        let (mut metadata, mut payload) = (vec![0; 256], vec![0; 256]);
+        let mut metadata = vec![0; 256];
+        let mut payload = vec![0; 256];
         let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).str8("Function", function);
         let (metadata, payload) = builder.finish().unwrap();
         let items = ExtendedItem::trace_logging(TRAITS, metadata);
-        let (descriptor, activity) = (descriptor().with_opcode(opcode), Guid::from_u128(activity));
+        let descriptor = descriptor().with_opcode(opcode);
+        let activity = Guid::from_u128(activity);
         read(&EventData { descriptor, activity, thread_id, items: &items, payload, ..EventData::default() })
     }
 
@@ -385,12 +387,16 @@ mod tests {
             let event = start(thread);
             pairs.start(&event.as_ref(), &event.decode(), thread, cost).is_none()
         };
-        assert!(keep(&mut pairs, 1, 6) && keep(&mut pairs, 2, 4) && !keep(&mut pairs, 3, 1));
+        assert!(keep(&mut pairs, 1, 6));
+        assert!(keep(&mut pairs, 2, 4));
+        assert!(!keep(&mut pairs, 3, 1));
         let event = stop(1);
         assert_eq!(pairs.stop(&event.as_ref(), &event.decode()).start, Some(1));
-        assert!(!keep(&mut pairs, 3, 7) && keep(&mut pairs, 3, 1));
+        assert!(!keep(&mut pairs, 3, 7));
+        assert!(keep(&mut pairs, 3, 1));
         // The outer stop ends both starts of its thread.
-        assert!(keep(&mut pairs, 4, 2) && keep(&mut pairs, 4, 3));
+        assert!(keep(&mut pairs, 4, 2));
+        assert!(keep(&mut pairs, 4, 3));
         assert_eq!(pairs.finish().len(), 4);
         assert!(keep(&mut pairs, 1, 10));
     }
@@ -403,7 +409,8 @@ mod tests {
         assert_eq!(pairs.start(&inner.as_ref(), &inner.decode(), "inner", 6), None);
         let stop = event(Opcode::Stop, "Exit", "outer", 0, 1);
         let stopped = pairs.stop(&stop.as_ref(), &stop.decode());
-        assert_eq!((stopped.start, stopped.open), (Some("outer"), vec!["inner"]));
+        assert_eq!(stopped.start, Some("outer"));
+        assert_eq!(stopped.open, vec!["inner"]);
         assert_eq!(pairs.start(&outer.as_ref(), &outer.decode(), "again", 10), None);
     }
 
@@ -438,7 +445,10 @@ mod tests {
             let stop = event(Opcode::Stop, "b", "g", 0, 1);
             pairs.stop(&stop.as_ref(), &decoded(&stop, stop_is_named)).start.is_some()
         };
-        assert!(of(false, false) && of(true, false) && of(false, true) && !of(true, true));
+        assert!(of(false, false));
+        assert!(of(true, false));
+        assert!(of(false, true));
+        assert!(!of(true, true));
     }
 
     #[test]
@@ -448,9 +458,11 @@ mod tests {
             Role::from_event(&read(&data).as_ref())
         };
         assert_eq!([Opcode::Start, Opcode::Stop].map(|opcode| role(0, opcode)), [Some(Role::Start), Some(Role::Stop)]);
-        assert_eq!((role(0, Opcode::Info), role(0x100, Opcode::Start)), (None, None));
+        assert_eq!(role(0, Opcode::Info), None);
+        assert_eq!(role(0x100, Opcode::Start), None);
         let kernel = crate::testing::read_record(&[2, 0, 0x11, 0xC0, 0x10, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0], 0);
-        assert_eq!((kernel.header.descriptor.opcode, Role::from_event(&kernel.as_ref())), (Opcode::Start, None));
+        assert_eq!(kernel.header.descriptor.opcode, Opcode::Start);
+        assert_eq!(Role::from_event(&kernel.as_ref()), None);
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub(crate) fn read_record(bytes: &[u8], stamp: u64) -> Event {
 
 /// Returns a TraceLogging event with the fields that `build` adds.
 pub(crate) fn trace_logging(name: &str, build: impl FnOnce(EventBuilder<'_>) -> EventBuilder<'_>) -> Event {
-    let (mut metadata, mut payload) = (vec![0; 4096], vec![0; 4096]);
+    let mut metadata = vec![0; 4096];
+    let mut payload = vec![0; 4096];
     let (metadata, payload) = build(EventBuilder::new(&mut metadata, &mut payload, name, 0)).finish().unwrap();
     event_of(metadata, payload)
 }

@@ -248,7 +248,8 @@ impl Clock {
             i64::try_from(self.frequency).ok().filter(|frequency| (1..=i64::MAX / PER_SECOND).contains(frequency))?;
         let passed = i64::try_from(stamp).ok()?.checked_sub(i64::try_from(self.start_stamp).ok()?)?;
         // The remainder is smaller than the frequency, so its product does not overflow.
-        let (seconds, rest) = (passed.div_euclid(frequency), passed.rem_euclid(frequency));
+        let seconds = passed.div_euclid(frequency);
+        let rest = passed.rem_euclid(frequency);
         let ticks = seconds.checked_mul(PER_SECOND)?.checked_add(rest * PER_SECOND / frequency)?;
         self.start.0.checked_add(ticks).map(FileTime)
     }
@@ -340,7 +341,8 @@ mod tests {
         ] {
             assert_eq!(weekday(year, month, day), None, "{year}-{month}-{day}");
         }
-        assert_eq!((weekday(30827, 12, 31), weekday(2024, 12, 31)), (Some(5), Some(2)));
+        assert_eq!(weekday(30827, 12, 31), Some(5));
+        assert_eq!(weekday(2024, 12, 31), Some(2));
     }
 
     #[test]
@@ -353,7 +355,8 @@ mod tests {
         assert_eq!(Clock { kind: ClockKind::SystemTime, ..clock }.time(77), FileTime(77));
         assert_eq!(Clock { frequency: 1, ..clock }.time(u64::MAX), FileTime(i64::MAX));
         let late = Clock { frequency: 1, start_stamp: u64::MAX, start: FileTime(-1000), ..clock };
-        assert_eq!((late.time(u64::MAX), late.time(0)), (FileTime(-1000), FileTime(i64::MIN)));
+        assert_eq!(late.time(u64::MAX), FileTime(-1000));
+        assert_eq!(late.time(0), FileTime(i64::MIN));
         // Ticks of 100 ns, whose times are not divided.
         let ticks = Clock { frequency: 10_000_000, ..clock };
         assert_eq!([0, 50, 57].map(|stamp| ticks.time(stamp)), [950, 1000, 1007].map(FileTime));
@@ -370,7 +373,9 @@ mod tests {
             state >> (state % 64)
         };
         for _ in 0..10_000 {
-            let (frequency, start_stamp, stamp) = (random(), random(), random());
+            let frequency = random();
+            let start_stamp = random();
+            let stamp = random();
             let clock = Clock { frequency, start: FileTime(1000), start_stamp, ..Clock::default() };
             let Some(time) = clock.time_in_words(stamp) else { continue };
             let ticks = (i128::from(stamp) - i128::from(start_stamp)) * 10_000_000;

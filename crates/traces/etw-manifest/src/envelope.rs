@@ -62,7 +62,8 @@ impl Assembler {
     /// Adds a chunk from a provider in a process. Returns the manifest if this was the last missing chunk.
     pub fn add(&mut self, provider: Guid, process: u32, payload: &[u8]) -> Option<Vec<u8>> {
         let [format, _major, _minor, magic, ..] = *payload.first_chunk::<SIZE>()?;
-        let (total, number) = (u16_at(payload, 4)?, u16_at(payload, 6)?);
+        let total = u16_at(payload, 4)?;
+        let number = u16_at(payload, 6)?;
         if format != FORMAT_XML || magic != MAGIC || number >= total {
             return None;
         }
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn chunks_come_in_any_order_and_from_several_processes() {
-        let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
+        let mut assembler = Assembler::default();
+        let provider = Guid::from_u128(7);
         assert_eq!(assembler.add(provider, 1, &chunk(1, 0, b"whole")).as_deref(), Some(&b"whole"[..]));
         assert_eq!(assembler.add(provider, 1, &chunk(2, 1, b"b")), None);
         assert_eq!(assembler.add(provider, 2, &chunk(2, 0, b"x")), None);
@@ -118,7 +120,8 @@ mod tests {
 
     #[test]
     fn a_replaced_chunk_counts_with_its_new_size() {
-        let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
+        let mut assembler = Assembler::default();
+        let provider = Guid::from_u128(7);
         for text in [&b"a"[..], b"aaaa", b"aa"] {
             assert_eq!(assembler.add(provider, 1, &chunk(2, 0, text)), None);
             assert_eq!(assembler.held, text.len() + super::COST);
@@ -129,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_payload_that_is_not_an_envelope_is_ignored() {
-        let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
+        let mut assembler = Assembler::default();
+        let provider = Guid::from_u128(7);
         for payload in
             [&[][..], &[1, 1, 0, 0x5B, 1, 0], &chunk(1, 1, b"x"), &chunk(0, 0, b"x"), b"\x02\0\0\x5b\x01\0\0\0x"]
         {

@@ -253,8 +253,10 @@ pub fn event(info: &[u8], map: impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option
 
 fn field(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option<Field> {
     let flags = u32_at(property, 0)?;
-    let (first, second) = (u16_at(property, 8)?, u16_at(property, 10)?);
-    let (count, length) = (u16_at(property, 16)?, u16_at(property, 18)?);
+    let first = u16_at(property, 8)?;
+    let second = u16_at(property, 10)?;
+    let count = u16_at(property, 16)?;
+    let length = u16_at(property, 18)?;
     let count = match count {
         place if flags & FLAG_COUNT_FIELD != 0 => Extent::Field(place),
         count if count > 1 || flags & FLAG_FIXED_COUNT != 0 => Extent::Fixed(count),

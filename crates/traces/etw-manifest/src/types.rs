@@ -202,7 +202,9 @@ mod tests {
     fn names_and_numbers_lead_to_each_other() {
         for (name, number, out) in IN_TYPES {
             let encoding = Encoding::from_name(name).unwrap();
-            assert_eq!((encoding.to_tdh(), encoding.name(), encoding.default_out()), (number, Some(name), out));
+            assert_eq!(encoding.to_tdh(), number);
+            assert_eq!(encoding.name(), Some(name));
+            assert_eq!(encoding.default_out(), out);
         }
         for (name, number, _) in OUT_TYPES {
             assert_eq!(out_from_name(name), Some(number));

@@ -280,7 +280,8 @@ mod tests {
         let provider = Guid::parse("0011aabb-2233-4455-6677-8899aabbccdd").unwrap();
         let key = |id| EventKey { provider, id, version: 0, opcode: 0, is_classic: false, pointer: PointerSize::Eight };
         let schema = messages.event(&key(10)).unwrap();
-        assert_eq!((&*schema.provider, &*schema.name), ("Driver", "DriverEntry"));
+        assert_eq!(&*schema.provider, "Driver");
+        assert_eq!(&*schema.name, "DriverEntry");
         assert_eq!(schema.message.as_deref(), Some("DriverEntry loaded %1!s! at %2!08x!, mode %3!s!, %4!d!"));
         assert_eq!(schema.level.as_deref(), Some("TRACE_LEVEL_ERROR"));
         let kinds: Vec<_> = schema.fields.iter().map(|field| (field.encoding, field.out)).collect();

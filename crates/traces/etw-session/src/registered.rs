@@ -51,7 +51,9 @@ mod tests {
             block.extend(offset.to_le_bytes());
         }
         block.extend("A\0Two\0".encode_utf16().flat_map(u16::to_le_bytes));
-        assert_eq!((find(&block, "a"), find(&block, "TWO"), find(&block, "B")), (Some(guids[0]), Some(guids[1]), None));
+        assert_eq!(find(&block, "a"), Some(guids[0]));
+        assert_eq!(find(&block, "TWO"), Some(guids[1]));
+        assert_eq!(find(&block, "B"), None);
         for length in 0..block.len() {
             let _ = find(&block[..length], "Two");
         }

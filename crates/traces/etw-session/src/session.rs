@@ -73,7 +73,8 @@ impl Machine {
         let mut block = properties.to_block();
         let started = self.system().start_trace(&properties.name, &mut block);
         let handle = started.map_err(Error::from_call(Call::Start))?;
-        let (guid, mode) = (properties.guid, properties.mode & (mode::PRIVATE_LOGGER | mode::PRIVATE_IN_PROC));
+        let guid = properties.guid;
+        let mode = properties.mode & (mode::PRIVATE_LOGGER | mode::PRIVATE_IN_PROC);
         Ok(Session { machine: self.clone(), handle, name: properties.name.clone(), guid, mode, stops: true })
     }
 

@@ -196,7 +196,8 @@ mod tests {
         let blocks = unsafe { RawBlocks::new(descriptors.as_ptr(), 1) };
         assert_eq!(blocks.block(0).map(|block| block.bytes), Some(b"data".as_slice()));
         for index in [1, MAX_BLOCKS, usize::MAX] {
-            assert!(blocks.block(index).is_none() && blocks.size(index) == 0, "{index}");
+            assert!(blocks.block(index).is_none(), "{index}");
+            assert!(blocks.size(index) == 0, "{index}");
         }
     }
 
@@ -206,8 +207,10 @@ mod tests {
         // SAFETY: the first `MAX_BLOCKS` descriptors are readable; `new` requires no more.
         let blocks = unsafe { RawBlocks::new(descriptors.as_ptr(), u32::MAX) };
         assert!(blocks.count() > MAX_BLOCKS);
-        assert!(blocks.block(0).is_none() && blocks.block(MAX_BLOCKS).is_none());
-        assert_eq!((blocks.size(MAX_BLOCKS - 1), blocks.size(MAX_BLOCKS)), (4, 0));
+        assert!(blocks.block(0).is_none());
+        assert!(blocks.block(MAX_BLOCKS).is_none());
+        assert_eq!(blocks.size(MAX_BLOCKS - 1), 4);
+        assert_eq!(blocks.size(MAX_BLOCKS), 0);
     }
 
     #[test]
@@ -219,7 +222,8 @@ mod tests {
         // SAFETY: all bytes are readable.
         let both = unsafe { RawBlocks::new(descriptors.as_ptr(), 2) };
         assert!(one.block(0).is_some());
-        assert!(both.block(0).is_none() && both.block(1).is_none());
+        assert!(both.block(0).is_none());
+        assert!(both.block(1).is_none());
         assert_eq!(both.size(1), 1);
     }
 }

@@ -84,7 +84,9 @@ impl<'a> Information<'a> {
 type Block<'a> = (u32, &'a [[u8; 8]], &'a [u8]);
 
 fn block(rest: &[u8]) -> Option<Block<'_>> {
-    let (file, count, size) = (u32_at(rest, 0)?, size_at(rest, 4)?, size_at(rest, 8)?);
+    let file = u32_at(rest, 0)?;
+    let count = size_at(rest, 4)?;
+    let size = size_at(rest, 8)?;
     let lines = part(rest, BLOCK_HEADER, count.checked_mul(8)?)?;
     // A block that is smaller than its lines would share them with the next one.
     let next = rest.get(size.max(BLOCK_HEADER + lines.len())..)?;
@@ -95,7 +97,8 @@ fn block(rest: &[u8]) -> Option<Block<'_>> {
 fn parts(information: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     let mut rest = information;
     std::iter::from_fn(move || {
-        let (kind, size) = (u32_at(rest, 0)?, size_at(rest, 4)?);
+        let kind = u32_at(rest, 0)?;
+        let size = size_at(rest, 4)?;
         let data = part(rest, 8, size)?;
         rest = rest.get(8 + size.next_multiple_of(4)..).unwrap_or_default();
         Some((kind, data))
@@ -111,7 +114,9 @@ mod tests {
         for (size, left) in [(12_u32, 4), (28, 4), (32, 0)] {
             let bytes: Vec<u8> = [7, 2, size, 0, 0, 0, 0, 0].into_iter().flat_map(u32::to_le_bytes).collect();
             let (file, lines, next) = block(&bytes).unwrap();
-            assert_eq!((file, lines.len(), next.len()), (7, 2, left), "{size}");
+            assert_eq!(file, 7, "{size}");
+            assert_eq!(lines.len(), 2, "{size}");
+            assert_eq!(next.len(), left, "{size}");
         }
     }
 }

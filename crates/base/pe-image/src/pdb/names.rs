@@ -80,7 +80,8 @@ struct Records {
 
 impl Records {
     fn read(bytes: Vec<u8>) -> Option<Self> {
-        let (mut at, first) = (size_at(&bytes, 4)?, u32_at(&bytes, 8)?);
+        let mut at = size_at(&bytes, 4)?;
+        let first = u32_at(&bytes, 8)?;
         let mut starts = Vec::new();
         while let Some(length) = u16_at(&bytes, at) {
             starts.push(u32::try_from(at).ok()?);

@@ -78,7 +78,8 @@ impl Iterator for Codes<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let [offset, kind] = *self.slots.get(self.index)?;
-        let (operation, info) = (kind & 15, kind >> 4);
+        let operation = kind & 15;
+        let info = kind >> 4;
         let index = u8::try_from(self.index).unwrap_or(u8::MAX);
         let Some((decoded, slots)) = self.decode(operation, info) else {
             self.index = self.slots.len();

@@ -87,7 +87,8 @@ impl Functions<'_> {
         registers: &mut Registers,
         read: ReadStack<'_>,
     ) -> Result<Info<'a>, UnwindError> {
-        let (mut position, mut frame) = (position, frame);
+        let mut position = position;
+        let mut frame = frame;
         for _ in 0..MAX_CHAINED {
             if prolog(&info, position, frame, registers, read)? {
                 // A machine frame was pushed by the processor: there is no return address to pop.
@@ -159,7 +160,8 @@ fn prolog(
             }
             Operation::SaveVector { register, offset } => {
                 let place = frame.wrapping_add(offset.into());
-                let (low, high) = (word(place, read)?, word(place.wrapping_add(8), read)?);
+                let low = word(place, read)?;
+                let high = word(place.wrapping_add(8), read)?;
                 if let Some(vector) = registers.xmm.get_mut(usize::from(register)) {
                     *vector = u128::from(low) | u128::from(high) << 64;
                 }

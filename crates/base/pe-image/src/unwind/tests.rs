@@ -76,7 +76,8 @@ fn at(rva: u32, rsp: u64) -> Registers {
 fn a_function_without_an_entry_is_a_leaf() {
     let scene = Scene::new(&[CALLER]).function(CODE, CODE + 0x10, INFO);
     let caller = scene.caller(CODE + 0x20, 0, &[]);
-    assert_eq!((caller.rip, caller.rsp()), (CALLER, STACK + 8));
+    assert_eq!(caller.rip, CALLER);
+    assert_eq!(caller.rsp(), STACK + 8);
     // An address outside the image is treated as a leaf function as well.
     let mut outside = at(0, 0);
     outside.rip = 5;
@@ -95,8 +96,10 @@ fn every_instruction_of_a_prolog_leads_to_the_same_caller() {
     for (position, rsp, rbx, rsi) in [(0, 4, 0xB0, 0x51), (1, 3, 9, 0x51), (2, 2, 9, 9), (6, 0, 9, 9), (0x18, 0, 9, 9)]
     {
         let caller = plain().caller(CODE + position, rsp, &[(RBX, rbx), (RSI, rsi)]);
-        assert_eq!((caller.rip, caller.rsp()), (CALLER, STACK + 40), "at {position}");
-        assert_eq!((caller.general[RBX], caller.general[RSI]), (0xB0, 0x51), "at {position}");
+        assert_eq!(caller.rip, CALLER, "at {position}");
+        assert_eq!(caller.rsp(), STACK + 40, "at {position}");
+        assert_eq!(caller.general[RBX], 0xB0, "at {position}");
+        assert_eq!(caller.general[RSI], 0x51, "at {position}");
     }
 }
 
@@ -106,8 +109,10 @@ fn every_instruction_of_an_epilog_leads_to_the_same_caller() {
     let scene = plain().bytes(CODE + 0x18, &[0x48, 0x83, 0xC4, 16, 0x5E, 0x5B, 0xC3]);
     for (position, rsp, rbx, rsi) in [(0x18, 0, 9, 9), (0x1C, 2, 9, 9), (0x1D, 3, 9, 0x51), (0x1E, 4, 0xB0, 0x51)] {
         let caller = scene.caller(CODE + position, rsp, &[(RBX, rbx), (RSI, rsi)]);
-        assert_eq!((caller.rip, caller.rsp()), (CALLER, STACK + 40), "at {position:#x}");
-        assert_eq!((caller.general[RBX], caller.general[RSI]), (0xB0, 0x51), "at {position:#x}");
+        assert_eq!(caller.rip, CALLER, "at {position:#x}");
+        assert_eq!(caller.rsp(), STACK + 40, "at {position:#x}");
+        assert_eq!(caller.general[RBX], 0xB0, "at {position:#x}");
+        assert_eq!(caller.general[RSI], 0x51, "at {position:#x}");
     }
 }
 
@@ -142,14 +147,17 @@ fn a_frame_register_finds_the_frame_whatever_rsp_is() {
         let mut registers = at(CODE + position, rsp);
         registers.general[RBP] = rbp;
         let unwound = scene.unwind(&mut registers).expect("a caller");
-        assert_eq!((registers.rip, registers.general[RBP]), (CALLER, 0xB9));
-        assert_eq!((registers.rsp(), unwound.frame), (STACK + 64, STACK + 16));
+        assert_eq!(registers.rip, CALLER);
+        assert_eq!(registers.general[RBP], 0xB9);
+        assert_eq!(registers.rsp(), STACK + 64);
+        assert_eq!(unwound.frame, STACK + 16);
     }
     // Until it is set, the frame register belongs to the caller.
     let mut early = at(CODE + 5, 2);
     early.general[RBP] = 0xB9;
     assert_eq!(scene.unwind(&mut early).expect("a caller").frame, STACK + 16);
-    assert_eq!((early.rip, early.rsp()), (CALLER, STACK + 64));
+    assert_eq!(early.rip, CALLER);
+    assert_eq!(early.rsp(), STACK + 64);
 }
 
 #[test]
@@ -160,9 +168,12 @@ fn registers_are_found_where_moves_put_them() {
     let stack = [0, 0xB0, 6, 66, 15, 0x51, CALLER];
     let scene = Scene::new(&stack).function(CODE, CODE + 0x40, INFO).bytes(INFO, &info);
     let caller = scene.caller(CODE + 0x20, 0, &[]);
-    assert_eq!((caller.rip, caller.rsp()), (CALLER, STACK + 56));
-    assert_eq!((caller.general[RBX], caller.general[RSI]), (0xB0, 0x51));
-    assert_eq!((caller.xmm[6], caller.xmm[15]), (6 | 66 << 64, 15 | 0x51 << 64));
+    assert_eq!(caller.rip, CALLER);
+    assert_eq!(caller.rsp(), STACK + 56);
+    assert_eq!(caller.general[RBX], 0xB0);
+    assert_eq!(caller.general[RSI], 0x51);
+    assert_eq!(caller.xmm[6], 6 | 66 << 64);
+    assert_eq!(caller.xmm[15], 15 | 0x51 << 64);
 }
 
 #[test]
@@ -178,7 +189,8 @@ fn large_frames_have_two_forms() {
 #[test]
 fn a_part_of_a_function_continues_what_it_is_chained_to() {
     // The first part pushes rbx and allocates 16 bytes, the second pushes rsi and has no handler of its own.
-    let (second, second_info) = (CODE + 0x40, INFO + 0x40);
+    let second = CODE + 0x40;
+    let second_info = INFO + 0x40;
     let mut chained = vec![1 | 4 << 3, 1, 1, 0, 1, 0x60, 0, 0];
     chained.extend([CODE, CODE + 0x20, INFO].iter().flat_map(|word| word.to_le_bytes()));
     let scene = Scene::new(&[0x51, 0, 0, 0xB0, CALLER])
@@ -188,10 +200,14 @@ fn a_part_of_a_function_continues_what_it_is_chained_to() {
         .bytes(second_info, &chained);
     let mut registers = at(second + 8, 0);
     let unwound = scene.unwind(&mut registers).expect("a caller");
-    assert_eq!((registers.rip, registers.general[RBX], registers.general[RSI]), (CALLER, 0xB0, 0x51));
+    assert_eq!(registers.rip, CALLER);
+    assert_eq!(registers.general[RBX], 0xB0);
+    assert_eq!(registers.general[RSI], 0x51);
     let handler = unwound.handler.expect("the whole function's");
-    assert_eq!((handler.address, handler.data), (0x2211, INFO + 12));
-    assert!(handler.on_exception && handler.on_unwind);
+    assert_eq!(handler.address, 0x2211);
+    assert_eq!(handler.data, INFO + 12);
+    assert!(handler.on_exception);
+    assert!(handler.on_unwind);
 }
 
 #[test]
@@ -201,7 +217,8 @@ fn no_handler_is_called_in_prologs_and_epilogs() {
         .bytes(INFO, &[1 | 1 << 3, 1, 1, 0, 1, 0x30, 0, 0, 9, 0, 0, 0])
         .bytes(CODE + 0x18, &[0x5B, 0xC3]);
     let handler = |position| scene.unwind(&mut at(CODE + position, 0)).expect("a caller").handler;
-    assert_eq!((handler(0), handler(0x18)), (None, None));
+    assert_eq!(handler(0), None);
+    assert_eq!(handler(0x18), None);
     assert!(handler(8).is_some_and(|handler| handler.on_exception && !handler.on_unwind));
 }
 
@@ -212,7 +229,8 @@ fn a_machine_frame_has_rip_and_rsp_in_it() {
         stack.extend([CALLER, 0x10, 0x202, 0x1234, 0x18]);
         let scene = Scene::new(&stack).function(CODE, CODE + 0x20, INFO).bytes(INFO, &[1, 0, 1, 0, 0, info, 0, 0]);
         let caller = scene.caller(CODE + 8, 0, &[]);
-        assert_eq!((caller.rip, caller.rsp()), (CALLER, 0x1234));
+        assert_eq!(caller.rip, CALLER);
+        assert_eq!(caller.rsp(), 0x1234);
     }
 }
 

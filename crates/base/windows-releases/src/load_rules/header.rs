@@ -144,7 +144,8 @@ fn checksum(image: &Image, _: Target) -> Vec<String> {
 }
 
 fn alignment(image: &Image, _: Target) -> Vec<String> {
-    let (section, file) = (image.header.section_alignment, image.header.file_alignment);
+    let section = image.header.section_alignment;
+    let file = image.header.file_alignment;
     let equal_below_a_page = section == file && section < PAGE;
     let usual = file.is_power_of_two() && (512..=0x1_0000).contains(&file);
     let right = section.is_power_of_two() && section >= file && (usual || equal_below_a_page);

@@ -41,13 +41,15 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 fn subsystem_version(image: &Image, target: Target) -> Vec<String> {
-    let (needed, has) = (image.header.subsystem_version, target.release.nt_version());
+    let needed = image.header.subsystem_version;
+    let has = target.release.nt_version();
     let newer = (needed.major, needed.minor) > (has.major, has.minor);
     violation_if(newer, || format!("the image needs Windows version {needed}, {} has version {has}", target.release))
 }
 
 fn arm64_release(image: &Image, target: Target) -> Vec<String> {
-    let (first, release) = (Release::FIRST_ARM64, target.release);
+    let first = Release::FIRST_ARM64;
+    let release = target.release;
     let missing = image.header.machine == Machine::Arm64 && release < first;
     violation_if(missing, || {
         format!("{release} does not run on ARM64; the first release that does is {}", first.described())

@@ -24,7 +24,8 @@ pub fn calls(images: &Images) -> Result<Findings, String> {
     let image = images.path("calls")?.display().to_string();
     let run = |thousands: &str| between_marks(&mut worker_command(&["calls", thousands, &image])?);
     let measure = || Ok::<u64, String>(run("1")?.saturating_sub(run("0")?));
-    let (first, second) = (measure()?, measure()?);
+    let first = measure()?;
+    let second = measure()?;
     if first.abs_diff(second) > CALLS {
         return Err(format!("two runs differ: {first} and {second} instructions"));
     }

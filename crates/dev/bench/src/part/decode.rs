@@ -55,9 +55,11 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
     for mib in [16, large] {
         let file = settings.scratch(&format!("decode-{mib}.etl"));
         generate(&file, mib * MIB)?;
-        let (visited, owned) = (ours("visit", &file, rounds), ours("decode", &file, rounds));
+        let visited = ours("visit", &file, rounds);
+        let owned = ours("decode", &file, rounds);
         let _ = fs::remove_file(&file);
-        let (visited, owned) = (visited?, owned?);
+        let visited = visited?;
+        let owned = owned?;
         let how = format!("{rounds} runs, median");
         row(&mut section, &format!("etw-etl, generated, {mib} MiB, visited"), &visited, &how);
         row(&mut section, &format!("etw-etl, generated, {mib} MiB, owned"), &owned, &how);
@@ -121,9 +123,11 @@ fn kernel(
     for mib in [16, large] {
         let file = settings.scratch(&format!("kernel-{mib}.etl"));
         worker(&["kernel", &(mib * MIB).to_string(), &file.display().to_string()])?;
-        let (named, owned) = (ours("name", &file, rounds), ours("name-owned", &file, rounds));
+        let named = ours("name", &file, rounds);
+        let owned = ours("name-owned", &file, rounds);
         let _ = fs::remove_file(&file);
-        let (named, owned) = (named?, owned?);
+        let named = named?;
+        let owned = owned?;
         let how = format!("{rounds} runs, median");
         row(section, &format!("etw-etl, kernel events, {mib} MiB, named"), &named, &how);
         row(section, &format!("etw-etl, kernel events, {mib} MiB, owned"), &owned, &how);

@@ -169,7 +169,8 @@ const STEPPED: u64 = 50;
 
 /// Returns the instructions per event: those of many events minus those of none.
 fn per_event(mut count: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, String> {
-    let (many, none) = (count(STEPPED)?, count(0)?);
+    let many = count(STEPPED)?;
+    let none = count(0)?;
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
     Ok(many.saturating_sub(none) as f64 / STEPPED as f64)
 }
@@ -181,7 +182,8 @@ fn stepped(settings: &Settings, others: u64) -> Result<f64, String> {
     let file = settings.scratch("stepped.etl");
     let path = file.display().to_string();
     let counted = per_event(|events| {
-        let (events, others) = (events.to_string(), others.to_string());
+        let events = events.to_string();
+        let others = others.to_string();
         between_marks(&mut worker_command(&["engine-stepped", &events, &others, &path])?)
     });
     let _ = fs::remove_file(&file);

@@ -60,7 +60,8 @@ pub fn fuzz(settings: &Settings) -> Findings {
 
 /// Runs sessions. Returns the number of requests, which is the same in each of them, and the rates.
 fn sessions(image: &Path, executions: u64, rounds: u32) -> Result<(f64, Vec<f64>), String> {
-    let (mut requests, mut rates) = (0.0, Vec::new());
+    let mut requests = 0.0;
+    let mut rates = Vec::new();
     for _ in 0..rounds {
         let output = worker(&["fuzz", &executions.to_string(), &image.display().to_string()])?;
         requests = required_number(&output, "requests")?;
@@ -75,7 +76,8 @@ fn build(settings: &Settings) -> Result<PathBuf, String> {
     let kit = wdk_kit::make(&kit).map_err(|error| error.to_string())?;
     let dir = settings.scratch("fuzz");
     std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
-    let (object, image) = (dir.join("driver.obj"), dir.join("driver.sys"));
+    let object = dir.join("driver.obj");
+    let image = dir.join("driver.sys");
     let source = settings.root.join("crates/machine/nt-host/drivers/c/fuzz_bugs.c");
     let mut compile = Command::new("clang");
     compile.args(["--target=x86_64-pc-windows-msvc", "-D_AMD64_", "-DBUG=0", "-c", "-O2", "-ffreestanding"]);

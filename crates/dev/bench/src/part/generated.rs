@@ -60,7 +60,8 @@ impl Generated {
         touched.map_err(|error| format!("{}: {error}", source.display()))?;
         let mut command = self.command(verb);
         command.args(["--package", &name]);
-        let (started, before) = (Instant::now(), children());
+        let started = Instant::now();
+        let before = children();
         run(&mut command)?;
         Ok(Spent { wall: started.elapsed().as_secs_f64(), processor: children() - before })
     }
@@ -208,7 +209,9 @@ mod tests {
     #[test]
     fn each_side_has_its_own_library() {
         let ours = manifest("ours", 10, Path::new("/images"));
-        assert!(ours.contains("name = \"ours-10\"") && ours.contains("wdk-etw") && !ours.contains("tracelogging"));
+        assert!(ours.contains("name = \"ours-10\""));
+        assert!(ours.contains("wdk-etw"));
+        assert!(!ours.contains("tracelogging"));
         assert!(manifest("peer", 10, Path::new("/images")).contains("tracelogging"));
         assert!(source("peer", 1).contains("use tracelogging::"));
     }

@@ -125,7 +125,8 @@ pub fn setup(settings: &Settings) -> Result<Findings, String> {
         section.row(vec![Cell::text(second_name), Cell::Number(second, 1)], "1 run");
         return Ok(Findings { sections: vec![section], goals: vec![setup_goal(None, reason)] });
     }
-    let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
+    let mut firsts = Vec::new();
+    let mut seconds = Vec::new();
     for _ in 0..COPIES {
         let (first, second) = in_a_new_copy(settings)?;
         firsts.push(first);

@@ -96,7 +96,8 @@ fn build(settings: &Settings) -> Result<Vec<PathBuf>, String> {
 fn steps(images: &[PathBuf], side: usize, step: &str) -> Result<Counted, String> {
     let image = images.get(side).map(|image| image.display().to_string()).unwrap_or_default();
     let measure = || inside_between_marks(&mut worker_command(&["echo", step, &image])?);
-    let (first, second) = (measure()?, measure()?);
+    let first = measure()?;
+    let second = measure()?;
     if first != second {
         return Err(format!("two runs of {step} of {image} differ: {first:?} and {second:?}"));
     }

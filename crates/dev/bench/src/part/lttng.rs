@@ -74,7 +74,8 @@ impl Lttng {
         let _ = lttng(&["destroy", SESSION]);
         let _ = fs::remove_dir_all(&self.output);
         lttng(&["create", SESSION, &format!("--output={}", self.output.display())])?;
-        let (size, count) = (format!("--subbuf-size={BUFFER_KIB}K"), format!("--num-subbuf={BUFFERS}"));
+        let size = format!("--subbuf-size={BUFFER_KIB}K");
+        let count = format!("--num-subbuf={BUFFERS}");
         lttng(&["enable-channel", "--userspace", "--session", SESSION, "--discard", &size, &count, CHANNEL])?;
         lttng(&["enable-event", "--userspace", "--session", SESSION, "--channel", CHANNEL, "wdk_etw_bench:*"])?;
         lttng(&["start", SESSION]).map(drop)

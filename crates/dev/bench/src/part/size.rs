@@ -109,7 +109,8 @@ fn compile(settings: &Settings, generated: &Generated) -> Result<Findings, Strin
             pairs.push(in_turns(generated, verb, round)?);
         }
         let values = |value: fn(&(Spent, Spent)) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
-        let (ours, theirs) = (values(|pair| pair.0.processor), values(|pair| pair.1.processor));
+        let ours = values(|pair| pair.0.processor);
+        let theirs = values(|pair| pair.1.processor);
         let ratio = paired_ratio(&ours.iter().copied().zip(theirs.iter().copied()).collect::<Vec<_>>());
         let spread = range(&ours).map_or_else(String::new, |(low, high)| format!(", ours {low:.2} to {high:.2} s"));
         section.row(

@@ -100,8 +100,11 @@ fn count(
     let id = i32::try_from(process.id()).map_err(|_| String::from("a process number of more than 31 bits"))?;
     let mut request = libc::PTRACE_CONT;
     let mut signal = 0;
-    let (mut counted, mut last) = (Counted::default(), 0);
-    let (mut range, mut inside, mut vdso) = (Some(range), 0..0, 0..0);
+    let mut counted = Counted::default();
+    let mut last = 0;
+    let mut range = Some(range);
+    let mut inside = 0..0;
+    let mut vdso = 0..0;
     // The first stop is at the start of the program.
     wait(id)?;
     loop {

@@ -14,7 +14,8 @@ use crate::tools::peak_kib;
 /// Decodes every event of a file into owned values.
 pub(super) fn decode(file: &Path) -> Result<Value, String> {
     measure(file, |reader| {
-        let (mut events, mut fields) = (0, 0);
+        let mut events = 0;
+        let mut fields = 0;
         for event in reader.by_ref() {
             fields += event.decode().fields.len() as u64;
             events += 1;
@@ -43,7 +44,8 @@ pub(super) fn name(file: &Path) -> Result<Value, String> {
     let mut missed = 0_u64;
     let result = measure(file, |reader| {
         let mut decoder = Decoder::from_reader(reader, None);
-        let (mut events, mut values) = (0, 0);
+        let mut events = 0;
+        let mut values = 0;
         while let Some(event) = reader.next_ref() {
             let named = decoder.visit(&event, &mut |field, value| {
                 black_box((&field.name, value));
@@ -62,7 +64,8 @@ pub(super) fn name(file: &Path) -> Result<Value, String> {
 pub(super) fn name_owned(file: &Path) -> Result<Value, String> {
     measure(file, |reader| {
         let mut decoder = Decoder::from_reader(reader, None);
-        let (mut events, mut fields) = (0, 0);
+        let mut events = 0;
+        let mut fields = 0;
         while let Some(event) = reader.next_ref() {
             fields += decoder.decode(&event).fields.len() as u64;
             events += 1;

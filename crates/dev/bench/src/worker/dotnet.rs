@@ -20,7 +20,9 @@ fn events(number: u64) -> Vec<(u16, u8, Vec<u8>)> {
     let wide = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let instance = [9, 0];
     let method = number % METHODS;
-    let (id, module, code) = (CODE + 0x1_0000_0000 + 8 * method, CODE + 0x2_0000_0000, CODE + 0x400 * method);
+    let id = CODE + 0x1_0000_0000 + 8 * method;
+    let module = CODE + 0x2_0000_0000;
+    let code = CODE + 0x400 * method;
     let [low, high] = [method % 100, method / 100];
     let class = wide(&format!("Contoso.Services.Namespace{high}.Component"));
     let name = wide(&format!("Execute{method}Async"));
@@ -73,7 +75,9 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
     let text = |error: etw_etl::Error| error.to_string();
     let options = WriterOptions { buffer_size: BUFFER, ..WriterOptions::default() };
     let mut writer = Writer::create(file, options).map_err(text)?;
-    let (mut stamp, mut buffers, mut buffer) = (0_u64, 0, Buffer::new(BUFFER, 0));
+    let mut stamp = 0_u64;
+    let mut buffers = 0;
+    let mut buffer = Buffer::new(BUFFER, 0);
     'file: for number in 0.. {
         for (id, version, payload) in events(number) {
             stamp += 1;

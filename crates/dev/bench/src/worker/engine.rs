@@ -41,7 +41,8 @@ impl Writer {
         };
         let session = engine.start_with(&properties, overflow).map_err(|error| error.to_string())?;
         session.enable(provider, Enable::default());
-        let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+        let mut metadata = [0; 64];
+        let mut payload = [0; 64];
         let event =
             EventBuilder::new(&mut metadata, &mut payload, "Event2", 0).u32("id", 0).u64("offset", 0).str8("text", "");
         let (metadata, _) = event.finish().map_err(|error| format!("{error:?}"))?;

@@ -56,7 +56,9 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
     let mut writer =
         Writer::create(file, WriterOptions { buffer_size: BUFFER, ..WriterOptions::default() }).map_err(text)?;
     let events = events();
-    let (mut stamp, mut sampled, mut count) = (0_u64, 0_u64, 0_u64);
+    let mut stamp = 0_u64;
+    let mut sampled = 0_u64;
+    let mut count = 0_u64;
     for _ in 0..bytes / u64::from(BUFFER) {
         let mut buffer = Buffer::new(BUFFER, 0);
         for (hook_id, version, has_thread, data) in events.iter().cycle() {
@@ -65,7 +67,9 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
             let size = u16::try_from(header_size + data.len()).map_err(|error| error.to_string())?;
             let header_type = if *has_thread { TYPE_SYSTEM_64 } else { TYPE_PERFINFO_64 };
             let thread_id = has_thread.then_some(8);
-            let (version, hook_id, process_id) = (*version, *hook_id, thread_id);
+            let version = *version;
+            let hook_id = *hook_id;
+            let process_id = thread_id;
             let header = SystemHeader {
                 version,
                 header_type,

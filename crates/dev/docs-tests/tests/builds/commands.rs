@@ -137,7 +137,8 @@ fn command(mention: &Mention) -> Vec<&str> {
 #[test]
 fn commands_and_their_flags_exist() {
     let mut known: BTreeMap<(&str, Vec<&str>), Option<String>> = BTreeMap::new();
-    let (mut mentions, run) = (mentions(), in_workflows());
+    let mut mentions = mentions();
+    let run = in_workflows();
     assert!(run.len() >= 25, "{run:#?}");
     mentions.extend(run);
     let mut mistakes = Vec::new();
@@ -169,8 +170,10 @@ fn commands_and_their_flags_exist() {
 fn a_command_is_recognised_and_one_that_is_not_there_is_detected() {
     let found = mention(String::new(), "cargo run -p etwctl -- info get TraceStreamCount --session mine   # a comment")
         .expect("ours");
-    assert_eq!((found.program, command(&found)), ("etwctl", vec!["info", "get"]));
-    assert!(found.words.contains(&"--session".into()) && !found.words.contains(&"comment".into()));
+    assert_eq!(found.program, "etwctl");
+    assert_eq!(command(&found), vec!["info", "get"]);
+    assert!(found.words.contains(&"--session".into()));
+    assert!(!found.words.contains(&"comment".into()));
     let folded = "run: >-\n  target/debug/driver-exercise.exe run --package package\n  --classes\n";
     let [_, (2, line)] = &joined(folded)[..] else { panic!("{:?}", joined(folded)) };
     assert_eq!(shortened(line), "driver-exercise run --package package --classes");

@@ -249,7 +249,8 @@ fn unknown_options_and_missing_files_are_wrong_usage() {
         let output = run(&mut command(name, words, Path::new(&missing), Path::new("")));
         assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
         let text = errors(&output);
-        assert!(text.contains("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
+        assert!(text.contains("error: "), "{name} {words:?}: {text}");
+        assert!(text.contains("no-such-file"), "{name} {words:?}: {text}");
     }
 }
 
@@ -338,7 +339,8 @@ fn colours_notes_and_details_are_as_requested() {
     };
     assert!(record(&["--color", "always"], "1").0, "the option counts more than NO_COLOR");
     let (has_colours, summary) = record(&[], "");
-    assert!(!has_colours && summary.contains("0 events and 0 buffers lost"), "{summary}");
+    assert!(!has_colours, "{summary}");
+    assert!(summary.contains("0 events and 0 buffers lost"), "{summary}");
     assert_eq!(record(&["--quiet", "--color", "never"], ""), (false, String::new()));
     for name in PROGRAMS {
         // Usage errors use colours, too.
@@ -350,7 +352,8 @@ fn colours_notes_and_details_are_as_requested() {
         assert_eq!(code(&both), Some(2), "{name}");
         let verbose = run(program(name).args(["completions", "bash", "--verbose"]));
         let text = errors(&verbose);
-        assert!(text.starts_with("detail: ") && text.contains(env!("CARGO_PKG_VERSION")), "{name}: {text}");
+        assert!(text.starts_with("detail: "), "{name}: {text}");
+        assert!(text.contains(env!("CARGO_PKG_VERSION")), "{name}: {text}");
         assert!(text.lines().next_back().is_some_and(|line| line.ends_with("exit code 0")), "{name}: {text}");
     }
 }
@@ -413,8 +416,10 @@ fn an_interrupt_ends_every_program_in_order() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let (out, err) = (child.stdout.take().expect("its output"), child.stderr.take().expect("its errors"));
-        let (mut out, mut err) = (BufReader::new(out), BufReader::new(err));
+        let out = child.stdout.take().expect("its output");
+        let err = child.stderr.take().expect("its errors");
+        let mut out = BufReader::new(out);
+        let mut err = BufReader::new(err);
         // The first line of output shows that the program is running.
         let mut first = String::new();
         if on_error {
@@ -451,7 +456,8 @@ fn a_name_of_a_file_never_looks_like_a_line_of_ours() {
     let folder = folder("conventions-hostile").join("a\x1b]0;title\x07\u{202e}\nerror: fake\r\u{9b}2J");
     fs::create_dir_all(&folder).expect("a folder");
     let readers = READERS.into_iter().flat_map(|(name, words, end)| {
-        let (there, missing) = (folder.join(format!("a.{end}")), folder.join(format!("b.{end}")));
+        let there = folder.join(format!("a.{end}"));
+        let missing = folder.join(format!("b.{end}"));
         fs::copy(input(end), &there).expect("a copy");
         [(name, words, there), (name, words, missing)]
     });
@@ -503,14 +509,17 @@ fn long_work_shows_a_spinner_on_a_terminal_and_nowhere_else() {
     let command = || command("driver-package", &words, &pipe, &folder.join("out"));
     let Some(shown) = on_terminal(&command(), &pipe, text) else { return };
     let (spinner, rest) = shown.rsplit_once(text).expect("the spinner");
-    assert!(!spinner.contains("error") && rest.contains("error"), "{shown:?}");
+    assert!(!spinner.contains("error"), "{shown:?}");
+    assert!(rest.contains("error"), "{shown:?}");
     // The line of the spinner is cleared before the error is printed.
     assert!(rest.contains("\x1b[2K"), "{shown:?}");
     fs::remove_file(&pipe).expect("the pipe");
     fs::write(&pipe, "").expect("a file");
     let output = run(&mut command());
-    assert!(code(&output) != Some(0) && !errors(&output).contains(text), "{}", errors(&output));
-    assert!(!errors(&output).contains('\x1b') && !errors(&output).contains('\r'), "{}", errors(&output));
+    assert!(code(&output) != Some(0), "{}", errors(&output));
+    assert!(!errors(&output).contains(text), "{}", errors(&output));
+    assert!(!errors(&output).contains('\x1b'), "{}", errors(&output));
+    assert!(!errors(&output).contains('\r'), "{}", errors(&output));
 }
 
 #[test]

@@ -30,7 +30,8 @@ fn range(numbers: impl IntoIterator<Item = f64>, decimals: usize) -> String {
 #[test]
 fn the_comparison_has_the_numbers_of_the_report() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
-    let (page, report) = (read("docs/comparison.md"), read("docs/performance.md"));
+    let page = read("docs/comparison.md");
+    let report = read("docs/performance.md");
     let instructions = table(&report, "## Instructions per event");
     let column_of = |name: &str| column(&instructions, name);
     let times = column_of("peer enabled").into_iter().zip(column_of("ours enabled")).map(|(peer, ours)| peer / ours);

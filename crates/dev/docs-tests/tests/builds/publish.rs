@@ -178,7 +178,8 @@ fn every_package_builds_outside_of_its_workspace() {
     let root = folder.join("Cargo.toml");
     fs::write(&root, format!("{manifest}[profile.dev]\n{profiles}")).unwrap();
     fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let (root, own) = (root.to_str().unwrap(), folder.join("target"));
+    let root = root.to_str().unwrap();
+    let own = folder.join("target");
     let shared = format!("build.build-dir={:?}", repository().join("target"));
     cargo(&["build", "--quiet", "--manifest-path", root, "--target-dir", own.to_str().unwrap(), "--config", &shared]);
 }

@@ -106,7 +106,8 @@ fn syntax_error(shell: &str, script: &str) -> String {
 fn mistakes_of_steps(steps: &[Value], job: &Value, shell: &str) -> Vec<String> {
     let mut mistakes = Vec::new();
     for step in steps {
-        let (uses, run) = (text(step, "uses"), text(step, "run"));
+        let uses = text(step, "uses");
+        let run = text(step, "run");
         if uses.is_empty() == run.is_empty() {
             mistakes.push(format!("a step needs either `uses` or `run`: {step}"));
         }
@@ -145,7 +146,8 @@ fn mistakes(workflow: &Value) -> Vec<String> {
         let shell = job["defaults"]["run"]["shell"].as_str().unwrap_or(shell);
         mistakes.extend(mistakes_of_steps(list(job, "steps"), job, shell));
     }
-    let (made, used) = (artifacts(workflow, "actions/upload"), artifacts(workflow, "actions/download"));
+    let made = artifacts(workflow, "actions/upload");
+    let used = artifacts(workflow, "actions/download");
     mistakes.extend(used.difference(&made).map(|name| format!("no job uploads {name}")));
     mistakes
 }
@@ -188,7 +190,8 @@ fn the_workflow_of_a_new_driver_pins_and_caches_what_it_installs() {
             scripts.iter().flat_map(|script| script.lines()).filter(|line| line.contains("cargo install")).collect();
         assert!(installs.len() >= 2, "{name}: {scripts:?}");
         for line in &installs {
-            assert!(line.contains("--locked ") && line.contains("--git https://example.com/a --rev 0a1b2c "), "{line}");
+            assert!(line.contains("--locked "), "{line}");
+            assert!(line.contains("--git https://example.com/a --rev 0a1b2c "), "{line}");
         }
         let cache = list(job, "steps").iter().find(|step| text(step, "uses").starts_with("actions/cache@"));
         let Some(cache) = cache.map(|step| &step["with"]).filter(|_| name == "linux") else {
@@ -211,10 +214,8 @@ fn the_workflow_of_a_new_driver_pins_and_caches_what_it_installs() {
 #[test]
 fn the_action_installs_what_a_release_has() {
     let action = read("action.yml");
-    assert_eq!(
-        (&action["runs"]["using"], &action["inputs"]["version"]["required"]),
-        (&"composite".into(), &true.into())
-    );
+    assert_eq!(text(&action["runs"], "using"), "composite");
+    assert_eq!(action["inputs"]["version"]["required"].as_bool(), Some(true));
     let steps = list(&action["runs"], "steps");
     assert_eq!(mistakes_of_steps(steps, &Value::Null, ""), Vec::<String>::new());
     assert!(steps.iter().all(|step| text(step, "shell") == "bash"), "a step of an action has to name its shell");
@@ -237,10 +238,8 @@ fn the_action_installs_what_a_release_has() {
         run.replace(&format!("${{{{ {expression} }}}}"), "$target")
     });
     let name = name.split(' ').find(|word| word.ends_with(".tar.gz")).unwrap();
-    assert!(
-        installs.contains(&format!("--pattern \"{name}\"")) && installs.contains(&format!("/{name}\"")),
-        "{installs}"
-    );
+    assert!(installs.contains(&format!("--pattern \"{name}\"")), "{installs}");
+    assert!(installs.contains(&format!("/{name}\"")), "{installs}");
 }
 
 /// Runs a script of a step with values for its expressions; returns its exit code and what it printed.
@@ -287,7 +286,8 @@ fn what_the_release_packs_the_action_unpacks() {
         fs::write(packed.join("gh"), GH).unwrap();
         assert!(Command::new("chmod").arg("+x").arg(packed.join("gh")).status().unwrap().success());
         let search = format!("{}:{}", packed.display(), std::env::var("PATH").unwrap());
-        let (home, temp) = (path(system), path("temp"));
+        let home = path(system);
+        let temp = path("temp");
         let own =
             [("HOME", home.as_str()), ("RUNNER_TEMP", &temp), ("RELEASE", packed.to_str().unwrap()), ("PATH", &search)];
         let variables = [("RUNNER_OS", system), ("REPOSITORY", "OWNER/NAME"), ("VERSION", "v0.1.0")];
@@ -300,5 +300,6 @@ fn what_the_release_packs_the_action_unpacks() {
         }
     }
     let (code, printed) = run_step(download, &Value::Null, &dir, &[("RUNNER_OS", "macOS")]);
-    assert_eq!((code, printed.trim()), (Some(1), "::error::there are no programs for macOS"));
+    assert_eq!(code, Some(1));
+    assert_eq!(printed.trim(), "::error::there are no programs for macOS");
 }

@@ -9,7 +9,8 @@ pub(super) fn run(bytes: &[u8]) {
     let text = match Text::decode(bytes) {
         Ok(text) => text,
         Err(fault) => {
-            assert!(fault.line >= 1 && Rule::from_number(fault.rule).is_some(), "{fault:?}");
+            assert!(fault.line >= 1, "{fault:?}");
+            assert!(Rule::from_number(fault.rule).is_some(), "{fault:?}");
             return;
         }
     };
@@ -18,14 +19,17 @@ pub(super) fn run(bytes: &[u8]) {
     let inf = match Inf::parse(&text.text) {
         Ok(inf) => inf,
         Err(fault) => {
-            assert!((1..=lines).contains(&fault.line) && Rule::from_number(fault.rule).is_some(), "{fault:?}");
+            assert!((1..=lines).contains(&fault.line), "{fault:?}");
+            assert!(Rule::from_number(fault.rule).is_some(), "{fault:?}");
             return;
         }
     };
     for section in inf.sections() {
-        assert!((1..=lines).contains(&section.line) && inf.section(&section.name).is_some(), "{section:?}");
+        assert!((1..=lines).contains(&section.line), "{section:?}");
+        assert!(inf.section(&section.name).is_some(), "{section:?}");
         for entry in &section.entries {
-            assert!((1..=lines).contains(&entry.line) && !entry.fields.is_empty(), "{entry:?}");
+            assert!((1..=lines).contains(&entry.line), "{entry:?}");
+            assert!(!entry.fields.is_empty(), "{entry:?}");
             entry.fields.iter().for_each(|field| drop(inf.expand(field)));
         }
         let _ = inf.services(section);
@@ -34,9 +38,11 @@ pub(super) fn run(bytes: &[u8]) {
         let faults = lint(&inf, arch);
         assert!(faults.is_sorted_by_key(|fault| fault.line), "not sorted by line: {faults:?}");
         for fault in &faults {
-            assert!((1..=lines).contains(&fault.line) && Rule::from_number(fault.rule).is_some(), "{fault:?}");
+            assert!((1..=lines).contains(&fault.line), "{fault:?}");
+            assert!(Rule::from_number(fault.rule).is_some(), "{fault:?}");
         }
         let ids = inf.hardware_ids(arch);
-        assert!(inf.devices(arch).len() <= text.text.len() && ids.len() <= text.text.len(), "too many devices");
+        assert!(inf.devices(arch).len() <= text.text.len(), "too many devices");
+        assert!(ids.len() <= text.text.len(), "too many devices");
     }
 }

@@ -8,7 +8,8 @@ pub(super) fn run(bytes: &[u8]) {
     let layout = match nt_host::plan(bytes) {
         Ok(layout) => layout,
         Err(error) => {
-            assert!(!error.field().is_empty() && !error.reason().is_empty());
+            assert!(!error.field().is_empty());
+            assert!(!error.reason().is_empty());
             return;
         }
     };

@@ -29,8 +29,10 @@ fn look_at(manifest: &Manifest) {
     for provider in &manifest.providers {
         assert!(schemas.provider_name(&provider.guid).is_some());
         for event in &provider.events {
-            let (id, version) = (event.id, event.version);
-            let (provider, pointer) = (provider.guid, PointerSize::Four);
+            let id = event.id;
+            let version = event.version;
+            let provider = provider.guid;
+            let pointer = PointerSize::Four;
             let schema = schemas.event(&EventKey { provider, id, version, opcode: 0, is_classic: false, pointer });
             holds_together(&schema.expect("a described event is not found"));
         }

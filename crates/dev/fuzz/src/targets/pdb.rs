@@ -15,7 +15,8 @@ pub(super) fn run(bytes: &[u8]) {
     let table = match Msf::parse(bytes).and_then(|msf| Table::read(&msf)) {
         Ok(table) => table,
         Err(error) => {
-            assert!(!error.field().is_empty() && !error.reason().is_empty());
+            assert!(!error.field().is_empty());
+            assert!(!error.reason().is_empty());
             return;
         }
     };

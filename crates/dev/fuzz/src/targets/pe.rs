@@ -10,7 +10,8 @@ pub(super) fn run(bytes: &[u8]) {
     let image = match Image::parse(bytes) {
         Ok(image) => image,
         Err(error) => {
-            assert!(!error.field().is_empty() && !error.to_string().is_empty());
+            assert!(!error.field().is_empty());
+            assert!(!error.to_string().is_empty());
             return;
         }
     };

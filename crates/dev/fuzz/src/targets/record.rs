@@ -14,7 +14,8 @@ pub(super) fn run(bytes: &[u8]) {
     let start = |format: &Format| Exporter::new(Vec::new(), *format).expect("memory takes everything");
     let mut exporters: Vec<_> = Format::ALL.iter().map(start).collect();
     while let Next::Record(_, size) = next(rest) {
-        assert!(size > 0 && size <= rest.len(), "a record of {size} bytes in {}", rest.len());
+        assert!(size > 0, "a record of {size} bytes in {}", rest.len());
+        assert!(size <= rest.len(), "a record of {size} bytes in {}", rest.len());
         if let Some(event) = EventRef::from_record(rest, 3, &clock) {
             look_at(&event, &rest[..size]);
             for exporter in &mut exporters {

@@ -123,7 +123,8 @@ fn kernel(event_type: u8, group: u8, payload: &[u8]) {
 
 fn agree(mut decoder: Decoder, event: &Event) {
     let event = event.as_ref();
-    let (said, identity) = (decoder.decode(&event), decoder.identify(&event));
+    let said = decoder.decode(&event);
+    let identity = decoder.identify(&event);
     assert_eq!(said.event.as_deref(), identity.event.as_deref());
     if identity.has_schema {
         assert_eq!(said.raw.is_none(), identity.is_whole, "decoding and counting differ");

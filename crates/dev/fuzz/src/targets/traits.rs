@@ -35,10 +35,9 @@ pub(super) fn run(bytes: &[u8]) {
     let mut made = vec![0; builder.encoded_len().expect("parts of a blob make a blob")];
     builder.encode_into(&mut made).expect("its own length fits");
     let again = validate(&made).expect("the builder's blob is well formed");
-    assert_eq!(
-        (again.name(), again.group(), again.decode_guid()),
-        (traits.name(), traits.group(), traits.decode_guid())
-    );
+    assert_eq!(again.name(), traits.name());
+    assert_eq!(again.group(), traits.group());
+    assert_eq!(again.decode_guid(), traits.decode_guid());
     let own = again.records().filter(|record| kind(record.kind)).map(|record| (record.kind.as_int(), record.data));
     assert!(own.eq(custom.iter().copied()), "the builder's records differ");
 }

@@ -27,7 +27,8 @@ type Made = (&'static str, Vec<u8>);
 
 /// Returns metadata, followed by the payload.
 fn event(name: &str, tag: u32, fields: impl Fn(EventBuilder<'_>) -> EventBuilder<'_>) -> Vec<u8> {
-    let (mut metadata, mut payload) = ([0; 1024], [0; 1024]);
+    let mut metadata = [0; 1024];
+    let mut payload = [0; 1024];
     let builder = EventBuilder::new(&mut metadata, &mut payload, name, tag);
     let (metadata, payload) = fields(builder).finish().unwrap();
     [metadata, payload].concat()

@@ -77,7 +77,8 @@ fn the_statuses_the_events_and_the_files_are_there() {
         events.iter().any(|event| event["frames"].as_array().is_some_and(|frames| frames.iter().any(names_a_line)))
     );
     let html = fs::read_to_string(folder.join("demo.html")).expect("a page");
-    assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
+    assert!(html.starts_with("<!doctype html>"));
+    assert!(html.trim_end().ends_with("</html>"));
     assert!(html.contains("\"RequestRefused\""));
     let mut left: Vec<_> =
         fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a file").file_name()).collect();
@@ -94,7 +95,8 @@ fn the_oldest_windows_that_loads_the_sample_shows_the_same() {
     for name in ["Register", "SetTraits", "Status"] {
         assert_eq!(line(&text, name)[1..3], ["0x00000000", "STATUS_SUCCESS"], "{name}");
     }
-    assert!(text.contains("DriverUnload") && text.contains("kept every rule"), "{text}");
+    assert!(text.contains("DriverUnload"), "{text}");
+    assert!(text.contains("kept every rule"), "{text}");
 }
 
 #[test]
@@ -158,9 +160,11 @@ fn without_a_reader_the_files_are_written() {
     let mut command = program();
     let demo = command.arg(image()).arg(&folder).arg(NEWEST).stdout(writer).stderr(Stdio::piped()).spawn();
     let output = demo.and_then(Child::wait_with_output).expect("the demo");
-    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).as_ref(), "");
     assert!(Reader::open(folder.join("demo.etl")).expect("a trace").report().is_whole());
-    assert!(folder.join("demo.json").is_file() && folder.join("demo.html").is_file());
+    assert!(folder.join("demo.json").is_file());
+    assert!(folder.join("demo.html").is_file());
 }
 
 #[test]

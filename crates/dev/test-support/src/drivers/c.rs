@@ -145,7 +145,8 @@ fn folder() -> PathBuf {
 
 /// Returns the arguments that compile a source file to an object.
 fn compiler_arguments(flags: &[&str], name: &str, bug: u32, object: &Path) -> Vec<String> {
-    let (kit, versioned) = (&tools().kit, wdk_kit::VERSION);
+    let kit = &tools().kit;
+    let versioned = wdk_kit::VERSION;
     let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
     let mut compile: Vec<String> =
         ["--target=x86_64-pc-windows-msvc", "-D_AMD64_", "-c", "-g", "-gcodeview", "-ffreestanding", UNWIND]
@@ -175,8 +176,10 @@ fn build_unless_built(
     libraries: &[&str],
 ) -> PathBuf {
     let Tools { kit, linker, flavor, identity } = tools();
-    let (folder, versioned) = (folder(), wdk_kit::VERSION);
-    let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
+    let folder = folder();
+    let versioned = wdk_kit::VERSION;
+    let object = folder.join(format!("{variant}.obj"));
+    let image = folder.join(format!("c_{variant}.sys"));
     let compile = compiler_arguments(flags, name, bug, &object);
     let mut link = flavor.clone();
     link.extend(

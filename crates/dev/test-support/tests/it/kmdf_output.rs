@@ -34,7 +34,8 @@ fn reply(is_shared: bool, body: impl FnOnce(&mut Output<'_>)) -> Vec<u8> {
     let mut written = 7;
     // SAFETY: the memory has this length, and only the output uses it meanwhile.
     let mut output = unsafe { Output::new(NonNull::from(&mut buffer.0).cast(), 24, is_shared, &mut written) };
-    assert_eq!((output.written(), output.remaining()), (0, 24));
+    assert_eq!(output.written(), 0);
+    assert_eq!(output.remaining(), 24);
     body(&mut output);
     // SAFETY: the bytes that were counted are initialised: Miri fails here if they are not.
     unsafe { slice::from_raw_parts(buffer.0.as_ptr().cast(), written as usize) }.to_vec()
@@ -48,7 +49,8 @@ fn what_was_written_is_counted_and_initialised() {
         let pair: &mut Pair = output.value().unwrap();
         assert_eq!(*pair, Pair { first: 0, second: [0, 0] });
         pair.second = [5, 6];
-        assert_eq!((output.written(), output.remaining()), (16, 8));
+        assert_eq!(output.written(), 16);
+        assert_eq!(output.remaining(), 8);
     });
     assert_eq!(bytes, *b"four\x04\x03\x02\x01\0\0\0\0\x05\0\x06\0");
 }

@@ -130,7 +130,8 @@ fn a_package_of_the_wdk_is_completed_with_etwctl() {
 
 /// Checks that `driver-package package` signs the program, and verifies the signature with osslsigncode.
 fn verify_signed_program(place: &Path, program: &Path) {
-    let (out, text) = (place.join("ours"), |path: &Path| path.to_str().unwrap().to_owned());
+    let out = place.join("ours");
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
     make(&out, &place.join("keys"), &["--etwctl", &text(program)]);
     let signed = out.join("etwctl.exe");
     assert!(fs::metadata(&signed).unwrap().len() > fs::metadata(program).unwrap().len());

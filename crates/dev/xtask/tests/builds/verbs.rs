@@ -56,7 +56,8 @@ fn the_linux_workflow_runs_the_commands_of_the_readme() {
     let workflow = read(".github/workflows/linux.yml");
     for (command, options) in [("cargo xtask demo", ""), ("cargo xtask test", " --all")] {
         let line = format!("run: {command}{options}\n");
-        assert!(read("README.md").contains(command) && workflow.contains(&line), "{command}");
+        assert!(read("README.md").contains(command), "{command}");
+        assert!(workflow.contains(&line), "{command}");
     }
 }
 
@@ -75,7 +76,8 @@ fn without_a_reader_it_ends_quietly() {
     drop(reader);
     let xtask = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("--help").stdout(writer).stderr(Stdio::piped()).spawn();
     let output = xtask.and_then(std::process::Child::wait_with_output).unwrap();
-    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).as_ref(), "");
 }
 
 /// `fuzz` and `bench` follow docs/conventions.md before they build anything.
@@ -93,7 +95,8 @@ fn fuzz_and_bench_reject_wrong_words_and_missing_files() {
         let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(words).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
-        assert!(said.starts_with("error: ") && said.contains(text), "{words:?}: {said}");
+        assert!(said.starts_with("error: "), "{words:?}: {said}");
+        assert!(said.contains(text), "{words:?}: {said}");
     }
 }
 

@@ -49,7 +49,8 @@ functions! { pub(super) FUNCTIONS;
         place: GuestPtr<Handle>,
     ) -> Outcome {
         structures::CHILD_LIST_CONFIG.check(config)?;
-        let (config, attributes) = (config.read()?, Attributes::read(attributes)?);
+        let config = config.read()?;
+        let attributes = Attributes::read(attributes)?;
         let list = new_list(device, &config, &attributes, call.from)?;
         place.write(list)?;
         done(())
@@ -149,7 +150,8 @@ functions! { pub(super) FUNCTIONS;
         device: Out<Handle>,
         info: Option<GuestPtr<WDF_CHILD_RETRIEVE_INFO>>,
     ) -> Outcome {
-        let (flags, position) = (iterator.Flags().read()?, iterator.Reserved().cast::<u64>());
+        let flags = iterator.Flags().read()?;
+        let position = iterator.Reserved().cast::<u64>();
         loop {
             let index = position.read()?;
             let Some((child, config)) = child_at(list, index as usize) else {
@@ -250,7 +252,8 @@ fn set_default_list(
     attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
 ) -> Outcome {
     structures::CHILD_LIST_CONFIG.check(config)?;
-    let (config, attributes) = (config.read()?, Attributes::read(attributes)?);
+    let config = config.read()?;
+    let attributes = Attributes::read(attributes)?;
     init::used_as(init, Use::SetChildList, |init| init.children = Some((config, attributes)));
     done(())
 }

@@ -130,7 +130,9 @@ functions! { pub(crate) FUNCTIONS;
     ) -> Result<(), Fault> {
         if structures::FILEOBJECT_CONFIG.fits(config)? {
             let config = config.read()?;
-            let (create, close, cleanup) = (config.EvtDeviceFileCreate, config.EvtFileClose, config.EvtFileCleanup);
+            let create = config.EvtDeviceFileCreate;
+            let close = config.EvtFileClose;
+            let cleanup = config.EvtFileCleanup;
             let attributes = for_later(attributes)?;
             with_init(init, |init| init.file = Some(FileEvents { create, close, cleanup, attributes }));
         }

@@ -31,7 +31,8 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn WdfDeviceCreateSymbolicLink(device: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         // As in core/fxdeviceapi.cpp: a device has one link, which has a name.
-        let (has_no_name, has_link) = (name.Length().read()? == 0, with_device(device, |device| !device.links.is_empty()));
+        let has_no_name = name.Length().read()? == 0;
+        let has_link = with_device(device, |device| !device.links.is_empty());
         if has_no_name {
             return fail(NtStatus::InvalidDeviceRequest);
         }

@@ -64,7 +64,8 @@ fn add(device: Handle, place: GuestPtr<WDF_QUERY_INTERFACE_CONFIG>) -> Outcome {
         return fail(NtStatus::InvalidDeviceRequest);
     }
     structures::QUERY_INTERFACE_CONFIG.check(place)?;
-    let (imports, to_parent) = (config.ImportInterface != 0, config.SendQueryToParentStack != 0);
+    let imports = config.ImportInterface != 0;
+    let to_parent = config.SendQueryToParentStack != 0;
     let callback = config.EvtDeviceProcessQueryInterfaceRequest;
     let interface = match config.Interface.non_null() {
         Some(interface) => {
@@ -113,7 +114,8 @@ pub(crate) fn reply(device: Handle, parameters: [u64; 4], untouched: NtStatus) -
 
 fn answer(device: Handle, parameters: [u64; 4]) -> Outcome {
     let [of_type, size_and_version, place, data] = parameters;
-    let (size, version) = (u64::from(size_and_version as u16), (size_and_version >> 16) as u16);
+    let size = u64::from(size_and_version as u16);
+    let version = (size_and_version >> 16) as u16;
     let id = GuestPtr::<GUID>::new(of_type).id()?;
     let place = GuestPtr::<INTERFACE>::new(place);
     let (offer, parent) = with_device(device, |device| {

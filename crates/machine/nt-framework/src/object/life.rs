@@ -280,7 +280,8 @@ pub(crate) fn report_accumulated(driver: Handle) {
 /// Reports the objects that still exist, and frees them.
 pub fn report_leaks() {
     for object in with(Framework::clear).values() {
-        let (kind, references) = (object.data.name(), object.references);
+        let kind = object.data.name();
+        let references = object.references;
         let what = format_args!("does not delete a framework object: {kind}, {references} references");
         verify::find_at(Rule::ObjectLeak, None, object.from, what);
         free(object);

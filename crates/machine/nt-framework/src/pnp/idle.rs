@@ -86,7 +86,8 @@ functions! { pub(crate) FUNCTIONS;
 /// Returns `None` if they are disabled. A time-out that the system manages is taken for the driver's, as the framework's own
 /// timer does since 1.33.
 fn read(settings: GuestPtr<WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS>, size: u32) -> Outcome<Option<IdleSettings>> {
-    let (caps, state) = (settings.IdleCaps().read()?, settings.DxState().read()?);
+    let caps = settings.IdleCaps().read()?;
+    let state = settings.DxState().read()?;
     let enabled = settings.Enabled().read()?;
     let powers_up =
         if size < WITH_POWER_UP { WdfUseDefault } else { settings.PowerUpIdleDeviceOnSystemWake().read()? };
@@ -227,7 +228,8 @@ pub(crate) fn check(handle: Handle) {
         let had_timer = std::mem::replace(&mut device.idle.has_timer, matches!(next, Some(Next::Sleep(_))));
         Some((next, had_timer))
     });
-    let (key, scheduler) = (handle.as_int(), &kernel().scheduler);
+    let key = handle.as_int();
+    let scheduler = &kernel().scheduler;
     let Some((next, had_timer)) = next else { return };
     if had_timer {
         scheduler.change(|state| state.unset(key));

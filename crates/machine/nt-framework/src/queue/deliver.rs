@@ -173,7 +173,8 @@ fn present(queue: Handle, request: Handle) {
         (request.kind, request.input.len(), request.output.len(), request.code)
     });
     let [default, read, write, control, internal] = handlers;
-    let (first, second) = (queue.as_int(), request.as_int());
+    let first = queue.as_int();
+    let second = request.as_int();
     let (name, target, arguments): (_, _, &[u64]) = match kind {
         RequestKind::READ if !read.is_null() => ("EvtIoRead", read, &[first, second, output]),
         RequestKind::WRITE if !write.is_null() => ("EvtIoWrite", write, &[first, second, input]),

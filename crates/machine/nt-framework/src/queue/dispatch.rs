@@ -28,12 +28,14 @@ pub(crate) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Ou
         verify::stop(Rule::FrameworkMisuse, Some(FRAMEWORK_DISPATCH), 0, what);
     };
     let place = irp.CurrentStackLocation().read()?;
-    let (major, minor) = (place.MajorFunction().read()?, place.MinorFunction().read()?);
+    let major = place.MajorFunction().read()?;
+    let minor = place.MinorFunction().read()?;
     let kind = RequestKind::from_int(major);
     let then = if kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE) {
         Then::Request(Handle::NULL)
     } else {
-        let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
+        let untouched = irp.IoStatus().Status().read()?;
+        let parameters = place.Parameters().read()?;
         Then::Run(Box::new(move || match (major, minor) {
             (IRP_MJ_PNP, IRP_MN_QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
             (IRP_MJ_PNP, IRP_MN_QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),

@@ -256,7 +256,8 @@ pub(crate) fn cancel_waiting(device: Handle, file: Handle) {
 
 /// Waits until no other thread presents a request of a queue, or returns from completing one: they still use the queue.
 fn wait_for_others(handle: Handle) {
-    let (me, soon) = (thread::number(), kernel().scheduler.now() + kernel().config.give_up_after());
+    let me = thread::number();
+    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
     let is_alone =
         || with_queue(handle, |queue| queue.presenters.iter().chain(&queue.returning).all(|thread| *thread == me));
     // A callback that does not return is found elsewhere.

@@ -46,7 +46,8 @@ impl Location {
 impl Buffers {
     /// Allocates the buffers of a client.
     pub(crate) fn new(input: &[u8], output: u32, location: Location) -> Outcome<Self> {
-        let (input_size, output_size) = (input.len() as u64, u64::from(output));
+        let input_size = input.len() as u64;
+        let output_size = u64::from(output);
         let buffered = location == Location::Shared;
         let size = if buffered { input_size.max(output_size) } else { input_size };
         let new = |size: u64| match (size, location) {

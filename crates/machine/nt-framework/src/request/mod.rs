@@ -268,7 +268,8 @@ pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) ->
 
 /// Creates a request for a client of a device.
 pub(super) fn create(device: Handle, request: Request) -> Outcome<Handle> {
-    let (attributes, file) = (with_device(device, |device| device.init.request), request.file);
+    let attributes = with_device(device, |device| device.init.request);
+    let file = request.file;
     let handle = object::create_with(0, &attributes, Some(device), request)?;
     if !file.is_null() {
         with(|framework| framework.through_files.insert((file, handle)));

@@ -128,7 +128,8 @@ functions! { pub(crate) FUNCTIONS;
         part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
     ) -> Outcome {
         with_target(target, |_| ());
-        let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
+        let input = memory(input, part_of_input)?;
+        let output = memory(output, part_of_output)?;
         format(request, Parts::new(RequestKind::DEVICE_CONTROL, code, input, output));
         done(())
     }
@@ -144,7 +145,8 @@ functions! { pub(crate) FUNCTIONS;
         part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
     ) -> Outcome {
         with_target(target, |_| ());
-        let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
+        let input = memory(input, part_of_input)?;
+        let output = memory(output, part_of_output)?;
         format(request, Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, input, output));
         done(())
     }

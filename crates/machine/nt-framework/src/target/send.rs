@@ -223,7 +223,8 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
 
 /// Returns the request that another device receives, with what the buffers hold.
 fn requested(kind: RequestKind, code: u32, [input, output]: [GuestSlice<u8>; 2]) -> Result<IoRequest, Fault> {
-    let (input, room) = (input.read()?, output.len() as u32);
+    let input = input.read()?;
+    let room = output.len() as u32;
     let mut requested = IoRequest { kind, code, input, output: room, ..IoRequest::default() };
     if requested.sends_output() {
         requested.output_data = output.read()?;

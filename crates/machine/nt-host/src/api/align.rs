@@ -66,7 +66,8 @@ impl Run {
     /// Returns the lines that can come next, with their positions.
     fn ready(&self) -> impl Iterator<Item = (usize, &Line)> {
         let moment = self.lines.front().map(|line| line.moment);
-        let (mut tasks, mut objects) = (HashSet::new(), HashSet::new());
+        let mut tasks = HashSet::new();
+        let mut objects = HashSet::new();
         let now = self.lines.iter().enumerate().take_while(move |(_, line)| Some(line.moment) == moment);
         now.filter(move |(_, line)| {
             // A line that has to wait holds up others, too.

@@ -175,9 +175,12 @@ fn differences(aspect: &'static str, model: &[String], original: &[String]) -> V
             }
         }
     }
-    let (mut row, mut column, mut found) = (0, 0, Vec::new());
+    let mut row = 0;
+    let mut column = 0;
+    let mut found = Vec::new();
     loop {
-        let (a, b) = (model.get(row), original.get(column));
+        let a = model.get(row);
+        let b = original.get(column);
         let is_original = match (a, b) {
             (Some(a), Some(b)) if a == b => {
                 (row, column) = (row + 1, column + 1);

@@ -308,9 +308,13 @@ impl Target {
     /// Starts a process for the driver.
     pub(crate) fn host(&self) -> Result<NtHost, Error> {
         let process = Process::start(&self.guests, &self.config).map_err(Error::Process)?;
-        let (images, notes, allowed) = (Arc::clone(&self.images), self.notes.clone(), self.allowed.clone());
-        let (traces, stacks) = (self.config.trace_all, self.config.stacks);
-        let (coverage, callbacks) = (self.config.coverage.clone(), self.config.callbacks.clone());
+        let images = Arc::clone(&self.images);
+        let notes = self.notes.clone();
+        let allowed = self.allowed.clone();
+        let traces = self.config.trace_all;
+        let stacks = self.config.stacks;
+        let coverage = self.config.coverage.clone();
+        let callbacks = self.config.callbacks.clone();
         let coverage_file = self.coverage_file.clone().map(CoverageFile::new);
         let inner = Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file, callbacks };
         Ok(NtHost::new(Arc::new(inner)))

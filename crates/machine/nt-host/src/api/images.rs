@@ -26,7 +26,8 @@ pub(super) fn read(path: &Path) -> Result<(ImageFile, Image, Guest), Error> {
     let image = Image::parse(&file).map_err(bad)?;
     let layout = plan_image(&file, &image).map_err(bad)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let (symbols, pdb) = (Symbols::beside(path, &image), image.pdb().cloned());
+    let symbols = Symbols::beside(path, &image);
+    let pdb = image.pdb().cloned();
     let size = layout.bytes.len() as u64;
     let known = ImageFile { path: path.to_owned(), name: name.clone(), symbols, size, pdb };
     Ok((known, image, Guest::new(name, layout)))
@@ -79,7 +80,8 @@ impl ImageFiles {
     /// Returns what is known about a place, innermost function first. If `is_call` is set, the place is the return
     /// address of a call, and the line is that of the call.
     pub(crate) fn places(&self, at: ImageOffset, is_call: bool) -> Vec<Place> {
-        let (rva, image) = (u64::from(at.rva), self.name(at.image));
+        let rva = u64::from(at.rva);
+        let image = self.name(at.image);
         let Some(ImageFile { symbols, .. }) = self.files.get(at.image as usize) else {
             return vec![Place { rva, image, ..Place::default() }];
         };
@@ -99,7 +101,8 @@ impl ImageFiles {
             // Only the driver under test has sources of its own in a report.
             let is_own = image.is_none() && frame.source.is_some_and(|(file, _)| symbols.is_own(file));
             let offset = offset.filter(|_| !frame.is_inlined);
-            let (section, image) = (section.clone(), image.clone());
+            let section = section.clone();
+            let image = image.clone();
             Place { rva, image, section, symbol, offset, file, line, is_inlined: frame.is_inlined, is_own }
         };
         frames.into_iter().map(place).collect()

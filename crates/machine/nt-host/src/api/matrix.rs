@@ -152,7 +152,8 @@ impl Matrix {
         let report = host.report();
         drop(host);
         let mut survey = Survey { failures: 0, seeds: self.seeds, broken: Vec::new(), gaps: report.gaps().to_vec() };
-        let (findings, losses) = (report.findings().to_vec(), report.losses());
+        let findings = report.findings().to_vec();
+        let losses = report.losses();
         if !findings.is_empty() || losses != Losses::default() {
             survey.broken.push(Broken { failure: Broken::NO_FAILURE.to_owned(), findings, error: None, losses });
         }
@@ -201,7 +202,8 @@ fn once(
         Err(error) => Some(error),
     };
     let report = host.report();
-    let (findings, losses) = (report.findings().to_vec(), report.losses());
+    let findings = report.findings().to_vec();
+    let losses = report.losses();
     let broken = error.is_some() || !findings.is_empty() || losses != Losses::default();
     Ok(broken.then_some(Broken { failure, findings, error, losses }))
 }
@@ -300,8 +302,10 @@ impl Survey {
     /// Returns the last line: what was tried, and what was found.
     #[must_use]
     pub fn summary(&self) -> String {
-        let (failures, seeds) = (counted(self.failures, "failure"), counted(self.seeds, "seed"));
-        let (broken, distinct) = (self.broken.len(), counted(self.mistakes().len() as u64, "distinct mistake"));
+        let failures = counted(self.failures, "failure");
+        let seeds = counted(self.seeds, "seed");
+        let broken = self.broken.len();
+        let distinct = counted(self.mistakes().len() as u64, "distinct mistake");
         let gaps = if self.gaps.is_empty() { "" } else { "; incomplete: the run without a failure has gaps" };
         format!("{failures} and {seeds} tried, {broken} with findings or losses, {distinct}{gaps}")
     }

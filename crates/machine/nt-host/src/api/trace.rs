@@ -80,7 +80,8 @@ impl TraceSession {
     ///
     /// Fails if the driver stops the machine.
     pub fn enable_group(&self, group: Guid, level: Level, any: u64) -> Result<Trace, Error> {
-        let (session, level) = (self.number, level.as_int());
+        let session = self.number;
+        let level = level.as_int();
         self.control(&Request::Enable { session, provider: group, level, any, all: 0, group: true })
     }
 
@@ -166,7 +167,9 @@ impl Trace {
         let place = |error: std::io::Error| Error::Host(error.to_string());
         let file = NewFile::create(path).map_err(place)?;
         let mut writer = etl_writer(file.beside(), path).map_err(failed)?;
-        let (mut end, mut result, mut first) = (CLOCK.start, Ok(()), true);
+        let mut end = CLOCK.start;
+        let mut result = Ok(());
+        let mut first = true;
         let lost = self.visit(|event| {
             if result.is_ok() && std::mem::take(&mut first) {
                 result = self.write_images(&mut writer, &event);
@@ -234,10 +237,12 @@ const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
 
 /// Writes the records that the kernel writes when it loads an image: the address of the image, and its PDB.
 fn write_image(writer: &mut Writer, first: &Event, image: &ImageFile, base: u64) -> Result<(), etw_etl::Error> {
-    let (process_id, name) = (first.header.process_id.unwrap_or_default(), &image.name);
+    let process_id = first.header.process_id.unwrap_or_default();
+    let name = &image.name;
     let path: Vec<u8> =
         format!("\\SystemRoot\\System32\\drivers\\{name}\0").encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let (place, process) = (base.to_le_bytes(), process_id.to_le_bytes());
+    let place = base.to_le_bytes();
+    let process = process_id.to_le_bytes();
     // Base, size, process, checksum, time stamp; then the preferred base and reserved members, and the name.
     let load = [&place[..], &image.size.to_le_bytes(), &process, &[0; 12], &place, &[0; 16], &path].concat();
     let size = u16::try_from(PERFINFO_SIZE + load.len()).unwrap_or(u16::MAX);
@@ -255,7 +260,8 @@ fn write_image(writer: &mut Writer, first: &Event, image: &ImageFile, base: u64)
     let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
     let names = [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
     let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
-    let (provider, flags) = (IMAGE_ID, FLAG_CLASSIC_HEADER);
+    let provider = IMAGE_ID;
+    let flags = FLAG_CLASSIC_HEADER;
     writer.write(
         0,
         &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },

@@ -352,7 +352,8 @@ impl Port {
 /// Returns the names in a buffer of `FILE_NAMES_INFORMATION`.
 fn names(buffer: &[u8]) -> Vec<String> {
     let number = |at: usize| buffer.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize);
-    let (mut names, mut at) = (Vec::new(), 0);
+    let mut names = Vec::new();
+    let mut at = 0;
     while let Some(length) = number(at + LENGTH_AT) {
         let name = buffer.get(at + NAME_AT..).and_then(|rest| rest.get(..length)).unwrap_or_default();
         let units: Vec<u16> = name.as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();

@@ -167,8 +167,12 @@ struct Clients<'a> {
 impl<'a> Clients<'a> {
     fn new(machine: Machine, device: u64, novelty: &'a mut Novelty) -> Self {
         let has_device = device != 0;
-        let (device, files, begun) = (has_device.then(|| DeviceId::from_int(device)), Vec::new(), Vec::new());
-        let (novel, asked, filtered) = (Vec::new(), machine.requests_below(), Filtered::default());
+        let device = has_device.then(|| DeviceId::from_int(device));
+        let files = Vec::new();
+        let begun = Vec::new();
+        let novel = Vec::new();
+        let asked = machine.requests_below();
+        let filtered = Filtered::default();
         Self {
             machine,
             device,
@@ -203,7 +207,8 @@ impl<'a> Clients<'a> {
 
     /// Adds what has been new since the last report.
     fn report(&mut self, sequence: u32, progress: &Progress) {
-        let (blocks, results) = (new_blocks(self.machine), std::mem::take(&mut self.novel));
+        let blocks = new_blocks(self.machine);
+        let results = std::mem::take(&mut self.novel);
         let holds = std::mem::take(&mut self.holds);
         let asked = self.machine.requests_below();
         let asked = (asked - std::mem::replace(&mut self.asked, asked)) as u32;
@@ -367,7 +372,8 @@ impl<'a> Clients<'a> {
 pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)], schedule: u32) -> Vec<Answer> {
     let count = requests.len();
     let answers = Arc::new(Mutex::new(vec![Answer::default(); count]));
-    let (requests, results) = (requests.to_vec(), Arc::clone(&answers));
+    let requests = requests.to_vec();
+    let results = Arc::clone(&answers);
     let send = move |index: usize, (file, request): &(u64, IoRequest)| {
         let number = machine.begin_on(FileId::from_int(*file), request);
         let answer = number.and_then(|number| machine.finish(number)).unwrap_or_default();

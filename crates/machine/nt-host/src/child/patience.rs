@@ -48,7 +48,8 @@ impl Patience {
 
     /// Updates the time from the state of the threads, and returns it.
     pub(super) fn spent(&mut self, machine: Machine) -> Duration {
-        let (times, phases) = (machine.processor_times(), machine.host_phases());
+        let times = machine.processor_times();
+        let phases = machine.host_phases();
         let before = |thread: &i32| self.times.get(thread).copied().unwrap_or_default();
         let used =
             times.iter().map(|(thread, time)| (*thread, Duration::from_nanos(time.saturating_sub(before(thread)))));
@@ -92,7 +93,8 @@ impl Used {
 /// process have waited for `most`. A busy machine does not shorten the time that they get. A thread that never waits is
 /// given up after [`LONGEST`].
 pub(super) fn wait(most: Duration, mut is_over: impl FnMut(Duration) -> bool) {
-    let (mut quiet, began) = (Duration::ZERO, Instant::now());
+    let mut quiet = Duration::ZERO;
+    let began = Instant::now();
     while quiet < most && !is_over(INTERVAL) && began.elapsed() < LONGEST {
         quiet = if are_others_asleep() { quiet + INTERVAL } else { Duration::ZERO };
     }
@@ -153,7 +155,8 @@ mod tests {
 
     #[test]
     fn only_processor_time_counts_while_a_thread_wants_to_run() {
-        let (none, second) = (Duration::ZERO, Duration::from_secs(1));
+        let none = Duration::ZERO;
+        let second = Duration::from_secs(1);
         // A busy machine: no thread got the processor, and this thread checked late.
         assert_eq!(counted(none, second * 60, || false), none);
         assert_eq!(counted(INTERVAL, second * 60, || false), INTERVAL);

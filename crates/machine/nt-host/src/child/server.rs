@@ -133,8 +133,10 @@ impl Server {
         let times = self.machine.processor_times();
         let mut patience = Patience::new(&times, self.limit);
         // The thread that was interrogated where it is, and the time at which that took too long.
-        let (mut stuck, mut interrogated) = (0, None);
-        let (mut progress, mut peek) = (0, PEEK);
+        let mut stuck = 0;
+        let mut interrogated = None;
+        let mut progress = 0;
+        let mut peek = PEEK;
         loop {
             match self.machine.listen(INTERVAL) {
                 RunEvent::Done => return Some(self.worker.take()),

@@ -14,7 +14,8 @@ use crate::wire::{Reply, StormPlan};
 /// Runs a storm. The calling thread loads and unloads the driver; other threads send requests. The session enables and
 /// disables the provider all the time, also while the driver is loaded and unloaded.
 pub(super) fn run(machine: Machine, guests: &Guests, plan: &StormPlan) -> Reply {
-    let (over, cycles) = (AtomicBool::new(false), AtomicU64::new(0));
+    let over = AtomicBool::new(false);
+    let cycles = AtomicU64::new(0);
     std_thread::scope(|scope| {
         let control = scope.spawn(|| machine.with_thread(|| sessions(machine, plan, &over, &cycles)));
         // The second end of a cycle from now on is that of a whole one.

@@ -130,7 +130,9 @@ mod tests {
 
     #[test]
     fn bytes_change_within_the_limit_and_constants_are_found() {
-        let (mut rng, mut bytes, mut found) = (Rng::with_seed(1), Vec::new(), false);
+        let mut rng = Rng::with_seed(1);
+        let mut bytes = Vec::new();
+        let mut found = false;
         for _ in 0..100_000 {
             mutate(&mut bytes, Some(&[7; 9000]), &[0xDEAD_BEEF], &mut rng);
             assert!(bytes.len() <= LONGEST);

@@ -35,7 +35,8 @@ impl Corpus {
     /// Chooses an input to change: of two, the one that was used less, so that new ones are tried soon, and slow ones do not take
     /// most of the time.
     pub(super) fn choose(&mut self, rng: &mut Rng) -> Option<Arc<Input>> {
-        let (first, second) = (rng.choice(0..self.entries.len())?, rng.choice(0..self.entries.len())?);
+        let first = rng.choice(0..self.entries.len())?;
+        let second = rng.choice(0..self.entries.len())?;
         let used = |index: usize| self.entries.get(index).map(|(_, used)| *used);
         let chosen = if used(second) < used(first) { second } else { first };
         let (input, used) = self.entries.get_mut(chosen)?;

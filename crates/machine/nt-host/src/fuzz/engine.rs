@@ -77,11 +77,15 @@ impl<'a> State<'a> {
         // Inputs of earlier sessions come first: what they did is not new afterwards.
         let seeds = filtered::seeds(dictionary).into_iter().chain(seeds(dictionary));
         let first = inputs.iter().map(|input| Plan::new(input.steps.clone())).chain(seeds).collect();
-        let (mut corpus, results, known) = (Corpus::default(), BTreeSet::new(), BTreeMap::new());
+        let mut corpus = Corpus::default();
+        let results = BTreeSet::new();
+        let known = BTreeMap::new();
         // Their environments are used again for later processes.
         inputs.into_iter().filter(|input| !input.environment.is_empty()).for_each(|input| corpus.add(Arc::new(input)));
-        let (following, holding) = (VecDeque::new(), VecDeque::new());
-        let (bugs, progress) = (Vec::new(), Progress::default());
+        let following = VecDeque::new();
+        let holding = VecDeque::new();
+        let bugs = Vec::new();
+        let progress = Progress::default();
         Self {
             corpus,
             first,
@@ -223,7 +227,8 @@ impl<'a> Session<'a> {
     /// Returns the next plans.
     fn next(&self, rng: &mut Rng) -> Vec<Plan> {
         let mut state = self.state();
-        let (mut plans, mut count) = (Vec::new(), 0);
+        let mut plans = Vec::new();
+        let mut count = 0;
         while count < BATCH {
             let planned = state.planned();
             let length = planned.as_ref().map_or(0, Plan::len);
@@ -247,7 +252,8 @@ impl<'a> Session<'a> {
     /// Takes the result of a batch. What comes after a mistake runs in the next batch, unless it was made up. Returns the number of sequences that
     /// ran.
     fn take(&self, batch: &Batch, plans: &[Plan], environment: &Arc<Environment>) -> usize {
-        let (done, begun) = (batch.done as usize, batch.begun as usize);
+        let done = batch.done as usize;
+        let begun = batch.begun as usize;
         let (over, rest) = plans.split_at(done.min(plans.len()));
         let cut = rest.first().filter(|_| begun != 0);
         let count = over.iter().map(Plan::len).sum::<usize>() + cut.map_or(0, |cut| cut.begun(begun));
@@ -347,7 +353,8 @@ impl<'a> Session<'a> {
     fn report_death(&self, runner: &Runner, error: &Error) {
         if self.is_new(&Key::DIED) {
             let detail = format!("the process that runs the driver ended: {error}");
-            let (stack, inner) = (Vec::new(), Vec::new());
+            let stack = Vec::new();
+            let inner = Vec::new();
             let finding = Finding {
                 rule: Rule::Host,
                 image: None,

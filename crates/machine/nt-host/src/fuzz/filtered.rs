@@ -129,7 +129,8 @@ pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary, near: &[u64]) -
         return Box::new(std::iter::empty());
     };
     let renamed = {
-        let (paths, steps) = (paths(steps, dictionary, near), steps.to_vec());
+        let paths = paths(steps, dictionary, near);
+        let steps = steps.to_vec();
         paths.into_iter().map(move |(old, new)| Plan::new(with_name(&steps, &old, &new)))
     };
     let (near_tails, rest): (Tails, Tails) = match step {

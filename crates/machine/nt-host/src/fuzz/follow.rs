@@ -94,7 +94,8 @@ pub(super) fn follow_up(
     let before = steps.get(..last).unwrap_or_default();
     let after = steps.get(last + 1..).unwrap_or_default();
     let meetings = {
-        let (meetings, before) = (meetings(before, request, related), before.to_vec());
+        let meetings = meetings(before, request, related);
+        let before = before.to_vec();
         meetings.into_iter().map(move |tail| Plan::new([before.as_slice(), &tail].concat()))
     };
     let sent = send(request);
@@ -127,7 +128,8 @@ pub(super) fn plans(before: &[Step], after: &[Step], tails: Tails) -> FollowUp {
             Box::new(Plan::pack(head.to_vec(), tails.map(move |tail| [middle.as_slice(), &tail].concat())))
         }
         _ => {
-            let (before, after) = (before.to_vec(), after.to_vec());
+            let before = before.to_vec();
+            let after = after.to_vec();
             Box::new(tails.map(move |tail| Plan::new([before.as_slice(), &tail, &after].concat())))
         }
     }
@@ -188,7 +190,8 @@ fn answered(before: &[Step], after: &[Step], request: &IoRequest, near: &[u64], 
         answers.push(answer(NtStatus::Success, vec![0; ANSWER], LATE));
         answers.extend(REFUSALS.into_iter().map(|status| answer(status, Vec::new(), Duration::ZERO)));
     }
-    let (forget, request) = (Step::AnswerNext { answer: None }, send(request));
+    let forget = Step::AnswerNext { answer: None };
+    let request = send(request);
     let tails = answers.into_iter().map(move |answers| [answers, vec![request.clone(), forget.clone()]].concat());
     plans(before, after, Box::new(tails))
 }
@@ -205,7 +208,8 @@ fn meetings(before: &[Step], request: &IoRequest, related: &[IoRequest]) -> Vec<
     let file = count(|step| matches!(step, Step::Open { .. })).max(1);
     let begin = |request: &IoRequest| Step::Begin { request: request.clone() };
     let together = |schedule: u32, first: &IoRequest, second: &IoRequest| {
-        let (open, together) = (Step::Open { name: None }, Step::Together { count: 2, schedule });
+        let open = Step::Open { name: None };
+        let together = Step::Together { count: 2, schedule };
         vec![open, together, send(first), Step::Handle { number: file }, send(second)]
     };
     let mut tails = vec![
@@ -249,7 +253,8 @@ fn repetitions(request: &IoRequest, related: &[IoRequest]) -> Vec<Vec<Step>> {
 pub(super) fn lengths(step: &Step, lengths: BTreeSet<usize>) -> impl Iterator<Item = Vec<Step>> + Send + use<> {
     let step = step.clone();
     lengths.into_iter().flat_map(move |length| {
-        let (mut input, mut output) = (step.clone(), step.clone());
+        let mut input = step.clone();
+        let mut output = step.clone();
         let has_data = input.data_mut().map(|data| data.resize(length, 0));
         let has_output = output.output_mut().map(|place| *place = length as u32);
         if let Some(data) = output.output_data_mut() {
@@ -309,7 +314,8 @@ fn places(
     let values = Arc::clone(values);
     let own = |value: u64| if u32::try_from(value).is_ok() { 4 } else { 8 };
     (0..fields).flat_map(move |field| {
-        let (values, range) = (Arc::clone(&values), range.clone());
+        let values = Arc::clone(&values);
+        let range = range.clone();
         let value = (0..).map_while(move |index: usize| values.get(index).copied());
         value
             .filter(move |value| range.contains(value))

@@ -100,9 +100,11 @@ fn below_option(below: &Below) -> String {
 /// Joins sequences to one. Each sequence starts with files and requests of its own, and ends without them.
 pub(super) fn join(sequences: &[&[Step]]) -> Vec<Step> {
     let mut steps = Vec::new();
-    let (mut files, mut requests) = (0, 0);
+    let mut files = 0;
+    let mut requests = 0;
     for (index, sequence) in sequences.iter().enumerate() {
-        let (first_file, first_request) = (files, requests);
+        let first_file = files;
+        let first_request = requests;
         for step in *sequence {
             steps.push(match step {
                 Step::Handle { number } => Step::Handle { number: number + first_file },

@@ -166,7 +166,8 @@ impl Mutator<'_> {
 
     /// Changes the data, the lengths or the code of a request.
     fn change_request(&mut self, steps: &mut [Step], corpus: &Corpus) {
-        let (rng, values) = (&mut *self.rng, &self.dictionary.values);
+        let rng = &mut *self.rng;
+        let values = &self.dictionary.values;
         let mut requests: Vec<&mut IoRequest> = steps.iter_mut().filter_map(Step::request_mut).collect();
         let index = rng.usize(..requests.len().max(1));
         let Some(request) = requests.get_mut(index) else { return };
@@ -190,7 +191,8 @@ impl Mutator<'_> {
 
     /// Makes a request: by the grammar if there is one, like one of the corpus, or with any code.
     fn request(&mut self, corpus: &Corpus) -> IoRequest {
-        let (rng, dictionary) = (&mut *self.rng, self.dictionary);
+        let rng = &mut *self.rng;
+        let dictionary = self.dictionary;
         if let Some(format) = rng.choice(&dictionary.grammar.requests).filter(|_| rng.u8(..4) != 0) {
             return control(format.code, format.input(rng, &dictionary.values), format.output);
         }
@@ -257,7 +259,8 @@ impl Mutator<'_> {
 
     /// Appends requests on two handles at the same time.
     fn send_together(&mut self, steps: &mut Vec<Step>, corpus: &Corpus) {
-        let (first, mut second) = (self.request(corpus), self.request(corpus));
+        let first = self.request(corpus);
+        let mut second = self.request(corpus);
         if self.rng.bool() {
             second = first.clone();
         }
@@ -292,7 +295,8 @@ impl Mutator<'_> {
     }
 
     fn registry_value(&mut self) -> RegistryValue {
-        let (rng, values) = (&mut *self.rng, &self.dictionary.values);
+        let rng = &mut *self.rng;
+        let values = &self.dictionary.values;
         match rng.u8(..6) {
             0 => RegistryValue::Qword(bytes::value(rng, values)),
             1 => RegistryValue::Text("A".repeat(rng.usize(..300))),
@@ -302,7 +306,8 @@ impl Mutator<'_> {
     }
 
     fn below(&mut self) -> Below {
-        let (rng, values) = (&mut *self.rng, &self.dictionary.values);
+        let rng = &mut *self.rng;
+        let values = &self.dictionary.values;
         let mut output = vec![0; bytes::length(rng, values).min(64)];
         for _ in 0..rng.u8(..8) {
             bytes::mutate(&mut output, None, values, rng);

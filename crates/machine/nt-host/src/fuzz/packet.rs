@@ -79,8 +79,11 @@ mod tests {
         assert_eq!(data, expected.concat());
         data.truncate(29);
         fit(&mut data);
-        assert_eq!((data[3], data[25]), (29, 9));
+        assert_eq!(data[3], 29);
+        assert_eq!(data[25], 9);
         let data = datagram("[fd00::1]:443".parse().expect("an address"), true, false, &[]);
-        assert_eq!((data.len(), &data[4..7], &data[40..42]), (60, &[0, 20, 6][..], &443_u16.to_be_bytes()[..]));
+        assert_eq!(data.len(), 60);
+        assert_eq!(&data[4..7], &[0, 20, 6][..]);
+        assert_eq!(&data[40..42], &443_u16.to_be_bytes()[..]);
     }
 }

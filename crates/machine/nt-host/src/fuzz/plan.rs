@@ -96,12 +96,14 @@ mod tests {
         let sequences = [waits(&[1]), waits(&[2, 3]), waits(&[4])].into_iter();
         let plans: Vec<Plan> = Plan::pack(vec![open()], sequences).collect();
         let [plan] = plans.as_slice() else { panic!("{plans:?}") };
-        assert_eq!((plan.len(), plan.steps().len()), (3, 5));
+        assert_eq!(plan.len(), 3);
+        assert_eq!(plan.steps().len(), 5);
         let with_open = |times: &[u64]| [vec![open()], waits(times)].concat();
         let expected: [(&[u64], usize, usize); 6] =
             [(&[], 0, 3), (&[], 1, 2), (&[1], 1, 2), (&[2], 2, 1), (&[2, 3], 2, 1), (&[4], 3, 0)];
         for (steps, (times, begun, left)) in expected.into_iter().enumerate() {
-            assert_eq!((plan.sequence(steps), plan.begun(steps)), (with_open(times), begun), "{steps}");
+            assert_eq!(plan.sequence(steps), with_open(times), "{steps}");
+            assert_eq!(plan.begun(steps), begun, "{steps}");
             assert_eq!(plan.rest(steps).map_or(0, |rest| rest.len()), left, "{steps}");
         }
     }

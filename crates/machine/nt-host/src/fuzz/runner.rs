@@ -110,7 +110,8 @@ impl Runner {
             Err(Error::Status(_)) if filters(&host) => (0, None),
             Err(error) => (0, Some(error)),
         };
-        let (environment, has_device) = (Arc::clone(environment), device != 0);
+        let environment = Arc::clone(environment);
+        let has_device = device != 0;
         Ok(Self { host, environment, device, has_device, is_loaded, failure, history: Vec::new() })
     }
 

@@ -91,7 +91,9 @@ impl Watcher for Silent {}
 impl Fuzz {
     /// Creates a session for a driver. Without a limit, it never ends.
     pub fn new(builder: Builder) -> Self {
-        let (limits, grammar, inputs) = (Limits::default(), Grammar::default(), Vec::new());
+        let limits = Limits::default();
+        let grammar = Grammar::default();
+        let inputs = Vec::new();
         Self { builder, seed: 0, jobs: 1, limits, grammar, inputs }
     }
 
@@ -200,7 +202,8 @@ impl Harvest {
     pub fn summary(&self) -> String {
         let Progress { executions, requests, elapsed, .. } = self.progress;
         let (count, (blocks, hits)) = (self.bugs.len(), self.blocks);
-        let (plural, rate) = (if count == 1 { "" } else { "s" }, self.progress.rate());
+        let plural = if count == 1 { "" } else { "s" };
+        let rate = self.progress.rate();
         format!(
             "{count} finding{plural}; {executions} sequences with {requests} requests in {elapsed:.1?}, {rate} requests per second; \
              {hits} of {blocks} blocks of code"

@@ -55,7 +55,8 @@ impl Input {
 
     /// Returns the line that starts the host.
     fn host(&self, driver: &Path) -> String {
-        let (driver, time) = (driver.display().to_string(), CANCEL_AFTER.as_millis());
+        let driver = driver.display().to_string();
+        let time = CANCEL_AFTER.as_millis();
         let mut line =
             format!("let host = NtHost::builder().driver({driver:?}).cancel_after(Duration::from_millis({time}))");
         for below in &self.environment.below {

@@ -59,6 +59,7 @@ pub(crate) fn delete() -> FileRequest {
 
 /// Lists the names in a folder.
 pub(crate) fn list(pattern: &str) -> FileRequest {
-    let (kind, input) = (RequestKind::DIRECTORY_CONTROL, pattern.as_bytes().to_vec());
+    let kind = RequestKind::DIRECTORY_CONTROL;
+    let input = pattern.as_bytes().to_vec();
     FileRequest { kind, class: FileNamesInformation, input, output: ENTRIES, ..FileRequest::default() }
 }

@@ -68,7 +68,8 @@ pub(crate) fn read(file: &File, end: u64, session: u32, mut found: impl FnMut(&[
         let mut head = [0; HEAD];
         file.read_exact_at(&mut head, at)?;
         let [a, b, c, d, rest @ ..] = head;
-        let (of, length) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes(rest));
+        let of = u32::from_le_bytes([a, b, c, d]);
+        let length = u32::from_le_bytes(rest);
         if length > LONGEST {
             return Err(damaged());
         }

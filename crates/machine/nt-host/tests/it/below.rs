@@ -13,7 +13,8 @@ const FORGET: u32 = 0x0022_200C;
 const CANCEL: u32 = 0x0022_2010;
 
 fn ioctl(code: u32, status: NtStatus, output: &[u8], milliseconds: u64) -> Below {
-    let (kind, delay) = (Some(RequestKind::DEVICE_CONTROL), Duration::from_millis(milliseconds));
+    let kind = Some(RequestKind::DEVICE_CONTROL);
+    let delay = Duration::from_millis(milliseconds);
     Below { device: None, kind, code: Some(code), status, output: output.to_vec(), delay }
 }
 
@@ -82,7 +83,9 @@ fn a_request_that_was_sent_is_canceled() {
     assert_eq!(device.ioctl(CANCEL, &[], 0).expect("a reply").status, NtStatus::Success);
     let back = "own came back: c0000120, 0 bytes, same target";
     let lines = log.lines(&host);
-    assert!(lines[0] == "sent: 1" && lines[1].starts_with(back) && lines[2] == "canceled: 1", "{lines:?}");
+    assert!(lines[0] == "sent: 1", "{lines:?}");
+    assert!(lines[1].starts_with(back), "{lines:?}");
+    assert!(lines[2] == "canceled: 1", "{lines:?}");
     host.unload().expect("unload").assert_clean();
 }
 
@@ -92,7 +95,8 @@ fn a_clients_request_goes_down_and_comes_back() {
         let below = Below { code: None, ..ioctl(code, NtStatus::Success, &[7, 8, 9], milliseconds) };
         let (host, device, mut log) = start(framework("kmdf_target").below(below));
         let reply = device.ioctl(code, &[1], 8).expect("a reply");
-        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, [7, 8, 9].as_slice()), "{code:x}");
+        assert_eq!(reply.status, NtStatus::Success, "{code:x}");
+        assert_eq!(reply.output.as_slice(), [7, 8, 9].as_slice(), "{code:x}");
         let lines = if code == FORWARD { vec!["forwarded: 0, status 0"] } else { Vec::new() };
         assert_eq!(log.lines(&host), lines);
         host.unload().expect("unload").assert_clean();
@@ -112,7 +116,8 @@ fn a_filter_passes_on_what_it_does_not_handle() {
         let (host, device, mut log) =
             start(filter().below(read(milliseconds)).below(ioctl(ASK, NtStatus::Success, &[1], 0)));
         let reply = device.read(8).expect("a reply");
-        assert_eq!((reply.status, reply.output), (NtStatus::Success, vec![1, 2, 3]));
+        assert_eq!(reply.status, NtStatus::Success);
+        assert_eq!(reply.output, vec![1, 2, 3]);
         assert!(log.lines(&host).is_empty());
         // The filter handles control requests.
         assert_eq!(device.ioctl(ASK, &[], 0).expect("a reply").status, NtStatus::Success);

@@ -11,7 +11,8 @@ fn a_wdm_driver_in_c_runs_and_is_clean() {
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("its device");
     let reply = device.ioctl(0x0022_2000, b"Hello, kernel", 64).expect("a reply");
-    assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, b"HELLO, KERNEL".as_slice()));
+    assert_eq!(reply.status, NtStatus::Success);
+    assert_eq!(reply.output.as_slice(), b"HELLO, KERNEL".as_slice());
     assert_eq!(device.ioctl(0x0022_2000, b"long", 2).expect("a reply").status, NtStatus::BufferTooSmall);
     assert_eq!(device.ioctl(0x0022_2004, b"", 0).expect("a reply").status, NtStatus::InvalidDeviceRequest);
     let report = host.unload().expect("unload");
@@ -27,7 +28,8 @@ fn a_kmdf_driver_in_c_runs_and_is_clean() {
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     let reply = device.ioctl(0x0022_2000, &[1, 2, 3], 4).expect("a reply");
-    assert_eq!((reply.status, reply.output), (NtStatus::Success, 6_u32.to_le_bytes().to_vec()));
+    assert_eq!(reply.status, NtStatus::Success);
+    assert_eq!(reply.output, 6_u32.to_le_bytes().to_vec());
     assert_eq!(device.ioctl(0x0022_2000, &[], 4).expect("a reply").status, NtStatus::BufferTooSmall);
     device.remove().expect("removal");
     let report = host.unload().expect("unload");
@@ -115,8 +117,11 @@ fn with_port(bug: u32) -> Builder {
 /// Checks that a report has no findings and one gap. Returns its detail and its advice.
 fn only_gap(report: &Report, kind: GapKind) -> (String, String) {
     let [gap] = report.gaps() else { panic!("{:#?}", report.gaps()) };
-    assert_eq!((report.outcome(), gap.kind), (Outcome::Incomplete, kind), "{gap}");
-    assert!(!report.is_clean() && !report.is_complete() && report.findings().is_empty(), "{:?}", report.findings());
+    assert_eq!(report.outcome(), Outcome::Incomplete, "{gap}");
+    assert_eq!(gap.kind, kind, "{gap}");
+    assert!(!report.is_clean(), "{:?}", report.findings());
+    assert!(!report.is_complete(), "{:?}", report.findings());
+    assert!(report.findings().is_empty(), "{:?}", report.findings());
     (gap.detail.clone(), gap.advice.join("; "))
 }
 
@@ -202,11 +207,13 @@ fn a_request_that_fails_in_the_driver_is_clean_and_one_that_does_not_reach_it_is
     let host = with_port(0).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     let reply = device.ioctl(0x0022_2000, &[], 0).expect("a reply");
-    assert_eq!((reply.status, reply.reached), (NtStatus::InvalidDeviceRequest, true));
+    assert_eq!(reply.status, NtStatus::InvalidDeviceRequest);
+    assert!(reply.reached);
     assert_eq!(host.report().outcome(), Outcome::Clean);
     // The system completes it with the same status.
     let reply = device.read(16).expect("a reply");
-    assert_eq!((reply.status, reply.reached), (NtStatus::InvalidDeviceRequest, false));
+    assert_eq!(reply.status, NtStatus::InvalidDeviceRequest);
+    assert!(!reply.reached);
     let (detail, _) = only_gap(&host.report(), GapKind::NotReached);
     assert!(
         detail.starts_with("read did not reach the driver: the driver has no dispatch routine for IRP_MJ_READ"),
@@ -216,7 +223,8 @@ fn a_request_that_fails_in_the_driver_is_clean_and_one_that_does_not_reach_it_is
     let host = c::framework("kmdf").start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     let reply = device.write(&[1]).expect("a reply");
-    assert_eq!((reply.status, reply.reached), (NtStatus::InvalidDeviceRequest, false));
+    assert_eq!(reply.status, NtStatus::InvalidDeviceRequest);
+    assert!(!reply.reached);
     let (detail, _) = only_gap(&host.report(), GapKind::NotReached);
     assert!(
         detail.starts_with("write did not reach the driver: no queue of the device has a callback for write requests"),
@@ -254,7 +262,8 @@ fn a_driver_that_refuses_to_be_opened_or_removed_is_distinguished() {
     assert!(host.add_device().expect("a device").remove().is_err());
     let report = host.unload().expect("unload");
     assert!(report.gaps().iter().all(|gap| gap.kind == GapKind::NotRemoved), "{:?}", report.gaps());
-    assert_eq!((report.outcome(), report.findings().len()), (Outcome::Incomplete, 0));
+    assert_eq!(report.outcome(), Outcome::Incomplete);
+    assert_eq!(report.findings().len(), 0);
 }
 
 #[test]
@@ -325,7 +334,8 @@ fn every_way(mistake: u32, ways: impl Fn(Way) -> bool, rule: Rule, detail: &str,
             continue;
         }
         let [finding] = report.findings() else { panic!("{mistake}, {way:?}: {:#?}", report.findings()) };
-        assert_eq!((finding.rule, finding.detail.as_str()), (rule, detail), "{mistake}, {way:?}");
+        assert_eq!(finding.rule, rule, "{mistake}, {way:?}");
+        assert_eq!(finding.detail.as_str(), detail, "{mistake}, {way:?}");
         let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or_default() as usize;
         let source = include_str!("../../drivers/c/wdm_requests.c").lines().nth(line.saturating_sub(1));
         assert!(source.unwrap_or_default().ends_with(&format!("/* {mark} */")), "{mistake}, {way:?}: line {line}");

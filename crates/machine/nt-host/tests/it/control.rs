@@ -38,7 +38,8 @@ fn a_device_is_opened_by_its_name_and_by_each_spelling_of_its_link() {
 #[test]
 fn several_handles_have_their_own_contexts_and_go_before_the_driver() {
     let (host, mut log) = start();
-    let (first, second) = (host.open(r"\\.\CControl").expect("a file"), host.open(r"\\.\CControl").expect("a file"));
+    let first = host.open(r"\\.\CControl").expect("a file");
+    let second = host.open(r"\\.\CControl").expect("a file");
     assert_eq!(log.lines(&host)[1], "create 2 '', 2 references");
     assert_eq!(second.read(3).expect("a reply").output, [2, 2, 2]);
     assert_eq!(first.read(2).expect("a reply").output, [1, 1]);

@@ -65,11 +65,13 @@ fn exactly_the_lines_that_ran_are_hit() {
 fn optimised_lines_that_ran_are_hit() {
     for level in ["-O1", "-O2"] {
         let coverage = run(&driver(level), &REQUESTS).line_coverage();
-        let (hit, missed) = (lines(&coverage, true), lines(&coverage, false));
+        let hit = lines(&coverage, true);
+        let missed = lines(&coverage, false);
         // The compiler may remove, merge and move code, but a line that ran is not missed, and one that did not is not hit.
         assert_eq!(missed.intersection(&marked("hit")).collect::<Vec<_>>(), [&0; 0], "{level}");
         assert_eq!(hit.intersection(&marked("missed")).collect::<Vec<_>>(), [&0; 0], "{level}");
-        assert!(hit.len() > 20 && !missed.is_empty(), "{level}: {hit:?}, {missed:?}");
+        assert!(hit.len() > 20, "{level}: {hit:?}, {missed:?}");
+        assert!(!missed.is_empty(), "{level}: {hit:?}, {missed:?}");
     }
 }
 
@@ -80,7 +82,8 @@ fn more_requests_reach_more_blocks_and_the_same_ones_reach_none() {
     let entered = coverage.hits();
     send(&host, &REQUESTS[..1]);
     let hits = coverage.hits();
-    assert!(0 < entered && entered < hits, "{entered}, {hits}");
+    assert!(0 < entered, "{entered}, {hits}");
+    assert!(entered < hits, "{entered}, {hits}");
     send(&host, &REQUESTS[..1]);
     assert_eq!(coverage.hits(), hits);
     send(&host, &REQUESTS[1..2]);
@@ -110,7 +113,8 @@ fn a_breakpoint_of_the_driver_stops_the_run_as_without_coverage() {
         let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
         let line = finding.place.as_ref().and_then(|place| place.line).expect("a line");
         assert!(SOURCE.lines().nth(line as usize - 1).is_some_and(|text| text.contains("__debugbreak")), "{line}");
-        assert_eq!((finding.rule, finding.detail.as_str()), (Rule::BugCheck, "hits a breakpoint without a debugger"));
+        assert_eq!(finding.rule, Rule::BugCheck);
+        assert_eq!(finding.detail.as_str(), "hits a breakpoint without a debugger");
         let switch =
             (1..).zip(SOURCE.lines()).find(|(_, text)| text.contains("switch (location->")).map(|(line, _)| line);
         assert!(
@@ -132,7 +136,8 @@ fn without_lines_blocks_are_counted() {
         .for_each(|path| fs::remove_file(path).expect("the PDB is gone"));
     let host = run(&image, &REQUESTS);
     assert!(host.line_coverage().is_empty());
-    let (bare, full) = (host.coverage().expect("coverage"), with.coverage().expect("coverage"));
+    let bare = host.coverage().expect("coverage");
+    let full = with.coverage().expect("coverage");
     // Every block is also one of those that are found with the PDB, and was reached if it was.
     for (block, rva) in bare.blocks().iter().enumerate() {
         assert!(full.blocks().contains(rva), "{rva:#x}");
@@ -163,7 +168,8 @@ fn hosts_of_one_program_write_one_file() {
     let count = merged.lines(file).find(|(line, _)| Some(*line) == entry).map(|(_, count)| count);
     assert_eq!(count, Some(3), "each of the three runs reached DriverEntry");
     let page = fs::read_to_string(folder.join("merged.html")).expect("a page");
-    assert!(page.contains("<tr class=\"missed\">") && page.contains("case 0x22200C:"), "{page}");
+    assert!(page.contains("<tr class=\"missed\">"), "{page}");
+    assert!(page.contains("case 0x22200C:"), "{page}");
     let folder = folder.join("no/such");
     assert!(NtHost::builder().driver(driver("-O0")).coverage(folder.join("x.info")).start().is_err());
 }
@@ -211,5 +217,6 @@ fn genhtml_reads_the_file() {
         return println!("skipped: genhtml is not installed");
     };
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(output.status.success() && text.contains("lines"), "{text}");
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("lines"), "{text}");
 }

@@ -173,7 +173,8 @@ fn a_request_that_cannot_be_canceled_is_found_when_its_device_leaves_in_an_order
     let lines = log.lines(&host);
     assert_eq!(lines[..3], ["QueryRemove", "FileCleanup", "SelfManagedIoSuspend"]);
     let place = |line| lines.iter().position(|other| other == line).expect("a line");
-    assert!(place("IoStop 2") < place("FileClose") && place("FileClose") < place("cleanup file"), "{lines:?}");
+    assert!(place("IoStop 2") < place("FileClose"), "{lines:?}");
+    assert!(place("FileClose") < place("cleanup file"), "{lines:?}");
     let report = host.unload().expect("unload");
     let found: Vec<Rule> = report.findings().iter().map(|finding| finding.rule).collect();
     assert_eq!(found, [Rule::RequestNever]);
@@ -198,7 +199,8 @@ fn a_device_whose_driver_refuses_to_let_it_go_keeps_its_files() {
 /// `STATUS_DEVICE_POWER_FAILURE` (`PnpEventHardwareAvailablePowerPolicyFailed`), unless `EvtDevicePrepareHardware` fails.
 #[test]
 fn a_device_that_fails_to_power_up_does_not_start() {
-    let (unsuccessful, power_failure) = ("0xC0000001", "0xC000009E");
+    let unsuccessful = "0xC0000001";
+    let power_failure = "0xC000009E";
     let expected: [(u32, &str, &[&str]); 4] = [
         (1, unsuccessful, &["ReleaseHardware"]),
         (2, power_failure, &["D0Entry from 5", "ReleaseHardware"]),
@@ -299,7 +301,8 @@ fn states_of(bug: u32) -> Builder {
 /// table.
 #[test]
 fn the_framework_takes_over_the_driver_object_and_receives_its_packets() {
-    let (host, mut log) = (states(0), Log::default());
+    let host = states(0);
+    let mut log = Log::default();
     assert_eq!(log.lines(&host), ["AddDevice 1, 28 dispatch routines, unload 1"]);
     let device = host.add_device().expect("a device");
     log.lines(&host);
@@ -327,7 +330,8 @@ fn another_driver_may_pass_buffers_without_a_method() {
 /// With `WdfDriverInitNoDispatchOverride`, `FxDriver::Initialize` sets none of them and drops the driver's callbacks.
 #[test]
 fn a_driver_that_keeps_its_driver_object_gets_no_callbacks() {
-    let (host, mut log) = (states_with(1, GapKind::NotAdded), Log::default());
+    let host = states_with(1, GapKind::NotAdded);
+    let mut log = Log::default();
     assert_eq!(log.lines(&host), ["AddDevice 0, 0 dispatch routines, unload 0"]);
     assert!(matches!(host.add_device(), Err(Error::Status(NtStatus::Unsuccessful))), "its own AddDevice fails");
     host.unload().expect("unload").assert_clean();
@@ -336,7 +340,8 @@ fn a_driver_that_keeps_its_driver_object_gets_no_callbacks() {
 
 #[test]
 fn a_driver_may_replace_add_device_and_call_the_frameworks() {
-    let (host, mut log) = (states(3), Log::default());
+    let host = states(3);
+    let mut log = Log::default();
     log.lines(&host);
     host.add_device().expect("a device").remove().expect("removal");
     assert_eq!(log.lines(&host)[..2], ["own AddDevice", "created, policy 500"]);
@@ -347,7 +352,8 @@ fn a_driver_may_replace_add_device_and_call_the_frameworks() {
 /// `StartingFromStopped` and `Restarting`.
 #[test]
 fn a_device_that_is_stopped_and_restarted_shows_the_states_in_between() {
-    let (host, mut log) = (states(4), Log::default());
+    let host = states(4);
+    let mut log = Log::default();
     let device = host.add_device().expect("a device");
     log.lines(&host);
     device.rebalance().expect("a restart");
@@ -371,7 +377,8 @@ fn a_device_that_is_stopped_and_restarted_shows_the_states_in_between() {
 /// irphandlers/pnp/powerpolicystatemachine.cpp for a device without idle and wake settings.
 #[test]
 fn the_state_of_power_policy_follows_the_device() {
-    let (host, mut log) = (states(0), Log::default());
+    let host = states(0);
+    let mut log = Log::default();
     log.lines(&host);
     let device = host.add_device().expect("a device");
     let up = ["created, policy 500", "PrepareHardware, policy 500", "D0Entry from 5, policy 501", "SelfManagedIoInit"];
@@ -425,7 +432,8 @@ fn the_states_of_plug_and_play_and_power_follow_the_device() {
         lines.into_iter().filter_map(|line| Some(line.strip_prefix("pnp ")?.replace(", power", ""))).collect()
     };
     for (bug, surprise) in [(4, false), (4, true), (5, false)] {
-        let (host, mut log) = (states_of(bug).start().expect("DriverEntry"), Log::default());
+        let host = states_of(bug).start().expect("DriverEntry");
+        let mut log = Log::default();
         let device = host.add_device().expect("a device");
         // The device is created; PrepareHardware, D0Entry, SelfManagedIoInit.
         assert_eq!(states(log.lines(&host)), ["105 300", "108 300", "108 30f", "108 312"]);
@@ -455,7 +463,8 @@ fn the_states_of_plug_and_play_and_power_follow_the_device() {
 #[test]
 fn a_device_that_fails_is_queried_for_its_state_and_then_removed() {
     let down = ["asked for the state", "SurpriseRemoval", "D0Exit to 5", "ReleaseHardware"];
-    let (host, mut log) = (states_with(0, GapKind::NotStarted), Log::default());
+    let host = states_with(0, GapKind::NotStarted);
+    let mut log = Log::default();
     let device = host.add_device().expect("a device");
     log.lines(&host);
     assert_eq!(status(&device, 0x0022_2008, &[]), NtStatus::Success);
@@ -463,7 +472,8 @@ fn a_device_that_fails_is_queried_for_its_state_and_then_removed() {
     assert_eq!(log.lines(&host), [["failing"].as_slice(), &down].concat());
     host.unload().expect("unload").assert_clean();
 
-    let (host, mut log) = (states_with(2, GapKind::NotStarted), Log::default());
+    let host = states_with(2, GapKind::NotStarted);
+    let mut log = Log::default();
     host.add_device().expect("a device that starts and then fails");
     host.advance(Duration::from_millis(1)).expect("time");
     let lines = log.lines(&host);

@@ -80,7 +80,8 @@ fn the_driver_without_its_bugs_has_no_findings() {
 
 #[test]
 fn a_session_is_repeatable() {
-    let (first, second) = (fuzz(2, 700), fuzz(2, 700));
+    let first = fuzz(2, 700);
+    let second = fuzz(2, 700);
     let commands = |harvest: &Harvest| -> Vec<String> {
         harvest.bugs.iter().map(|bug| bug.input.command(Path::new("driver.sys"))).collect()
     };
@@ -94,7 +95,8 @@ fn a_schedule_decides_whether_two_requests_race() {
     let race = |schedule: u32| {
         let host = NtHost::builder().driver(driver(1)).start().expect("DriverEntry");
         let device = host.add_device().expect("a device");
-        let (first, second) = (device.open().expect("a file"), device.open().expect("a file"));
+        let first = device.open().expect("a file");
+        let second = device.open().expect("a file");
         let request = |word: u32| IoRequest {
             kind: RequestKind::DEVICE_CONTROL,
             code: CLOSE_RACE,
@@ -107,7 +109,8 @@ fn a_schedule_decides_whether_two_requests_race() {
     };
     let outcomes = || (1..=24).map(race).collect::<Vec<_>>();
     let first = outcomes();
-    assert!(first.contains(&0) && first.contains(&1), "{first:?}");
+    assert!(first.contains(&0), "{first:?}");
+    assert!(first.contains(&1), "{first:?}");
     assert_eq!(outcomes(), first);
 }
 
@@ -122,7 +125,8 @@ fn answers_of_the_device_below_lead_to_mistakes() {
     for rule in [Rule::PoolOverrun, Rule::PoolLeak] {
         let is_found = |bug: &&Bug| bug.finding.rule == rule && function(bug) == "ReadTable";
         let bug = harvest.bugs.iter().find(is_found).unwrap_or_else(|| panic!("{rule:?} not found in {harvest}"));
-        assert!(bug.is_reproduced && bug.input.options().concat().contains("--answer-next=any=0:"), "{harvest}");
+        assert!(bug.is_reproduced, "{harvest}");
+        assert!(bug.input.options().concat().contains("--answer-next=any=0:"), "{harvest}");
     }
     session(0).assert_clean();
 }
@@ -132,10 +136,12 @@ fn answers_of_the_device_below_lead_to_mistakes() {
 fn two_jobs_share_what_they_find() {
     let builder = NtHost::builder().driver(driver(1));
     let harvest = Fuzz::new(builder).seed(5).jobs(2).executions(3_000).run().expect("a session");
-    assert!(harvest.progress.executions >= 3_000 && harvest.progress.processes >= 2, "{harvest}");
+    assert!(harvest.progress.executions >= 3_000, "{harvest}");
+    assert!(harvest.progress.processes >= 2, "{harvest}");
     let keys: BTreeSet<(&str, String)> =
         harvest.bugs.iter().map(|bug| (bug.finding.rule.id(), bug.finding.to_string())).collect();
-    assert!(keys.len() == harvest.bugs.len() && keys.len() > 3, "{harvest}");
+    assert!(keys.len() == harvest.bugs.len(), "{harvest}");
+    assert!(keys.len() > 3, "{harvest}");
     let inputs: BTreeSet<Vec<String>> = harvest.corpus.iter().map(nt_host::Input::options).collect();
     assert!(inputs.len() > 5, "{inputs:?}");
 }
@@ -162,7 +168,8 @@ fn a_process_that_ends_is_a_defect_of_the_host() {
     let [bug] = harvest.bugs.as_slice() else { panic!("{harvest}") };
     assert_eq!(bug.finding.rule, Rule::Host);
     assert!(bug.finding.detail.starts_with("the process that runs the driver ended"), "{}", bug.finding.detail);
-    assert!(bug.is_reproduced && bug.input.options().concat().contains("1104"), "{:?}", bug.input.options());
+    assert!(bug.is_reproduced, "{:?}", bug.input.options());
+    assert!(bug.input.options().concat().contains("1104"), "{:?}", bug.input.options());
 }
 
 /// As above, but the handler accesses memory that is not there, as a wrong pointer of the host would.
@@ -173,5 +180,6 @@ fn a_crash_of_the_host_is_its_defect_and_the_input_is_kept() {
     let [bug] = harvest.bugs.as_slice() else { panic!("{harvest}") };
     assert_eq!(bug.finding.rule, Rule::Host);
     assert!(bug.finding.detail.contains("a defect of the host"), "{}", bug.finding.detail);
-    assert!(bug.is_reproduced && bug.input.options().concat().contains("1104"), "{:?}", bug.input.options());
+    assert!(bug.is_reproduced, "{:?}", bug.input.options());
+    assert!(bug.input.options().concat().contains("1104"), "{:?}", bug.input.options());
 }

@@ -58,7 +58,8 @@ impl Slots {
     fn new(signature: &str, number: u64) -> Self {
         let (parameters, result) = signature.split_once("->").expect("a result");
         let kinds = parameters.split(',').map(str::trim).filter(|kind| !["", "..."].contains(kind));
-        let (mut clean, mut garbage) = ([0; 16], [with_garbage(0, 0); 16]);
+        let mut clean = [0; 16];
+        let mut garbage = [with_garbage(0, 0); 16];
         for (index, kind) in kinds.enumerate() {
             let value = if kind == "pointer" { THERE } else { number };
             (clean[index], garbage[index]) = (value, with_garbage(value, width(kind)));
@@ -117,8 +118,10 @@ fn summary(report: &Report) -> Vec<String> {
 fn compare(part: usize) {
     let all = nt_machine::all_routines(Os::default());
     let routines: Vec<&RoutineInfo> = all.iter().filter(|routine| !routine.is_of_framework()).collect();
-    let (mut clean, mut garbage) = (Caller::default(), Caller::default());
-    let (mut compared, mut different) = (0, Vec::new());
+    let mut clean = Caller::default();
+    let mut garbage = Caller::default();
+    let mut compared = 0;
+    let mut different = Vec::new();
     for routine in routines.iter().skip(part).step_by(PARTS) {
         let Some(signature) = &routine.signature else { continue };
         for number in NUMBERS {
@@ -175,8 +178,10 @@ fn undefined_bits_change_nothing_in_the_fourth_part_of_the_routines() {
 fn bits_above_a_width_are_undefined_and_those_below_are_kept() {
     assert_eq!(with_garbage(1, 4), 0xA5A5_C3C3_0000_0001);
     assert_eq!(with_garbage(1, 1), 0xA5A5_C3C3_F00F_5A01);
-    assert_eq!((with_garbage(u64::MAX, 8), with_garbage(1, 0)), (u64::MAX, 0xA5A5_C3C3_F00F_5A5A));
+    assert_eq!(with_garbage(u64::MAX, 8), u64::MAX);
+    assert_eq!(with_garbage(1, 0), 0xA5A5_C3C3_F00F_5A5A);
     let slots = Slots::new("u32, pointer, boolean -> status", 1);
     assert_eq!(slots.garbage[..4], [0xA5A5_C3C3_0000_0001, THERE, 0xA5A5_C3C3_F00F_5A01, 0xA5A5_C3C3_F00F_5A5A]);
-    assert_eq!((slots.clean[..4].to_vec(), slots.result), (vec![1, THERE, 1, 0], 4));
+    assert_eq!(slots.clean[..4].to_vec(), vec![1, THERE, 1, 0]);
+    assert_eq!(slots.result, 4);
 }

@@ -32,7 +32,8 @@ fn reports_and_strings_pass_the_class_driver() {
     let read = file.begin_read(8).expect("a read");
     assert_eq!(file.write(&[1, 0xAA, 0xBB]).expect("a write").status, NtStatus::Success);
     let answer = read.wait().expect("an answer");
-    assert_eq!((answer.status, answer.output), (NtStatus::Success, vec![1, 0xAA, 0xBB]));
+    assert_eq!(answer.status, NtStatus::Success);
+    assert_eq!(answer.output, vec![1, 0xAA, 0xBB]);
     // The other way round, the minidriver keeps the report.
     assert_eq!(file.write(&[1, 7, 8]).expect("a write").information, 3);
     assert_eq!(file.read(3).expect("a read").output, [1, 7, 8]);
@@ -117,10 +118,9 @@ fn wrong_reports_are_found() {
         drop((file, device));
         let report = host.unload().expect("unload");
         let [finding] = report.findings() else { panic!("{bug}: {:#?}", report.findings()) };
-        assert_eq!(
-            (finding.rule, finding.routine.as_deref(), &*finding.detail),
-            (Rule::RequestMisuse, Some(routine), detail)
-        );
+        assert_eq!(finding.rule, Rule::RequestMisuse);
+        assert_eq!(finding.routine.as_deref(), Some(routine));
+        assert_eq!(&*finding.detail, detail);
         let symbol = finding.place.as_ref().and_then(|place| place.symbol.as_deref());
         assert_eq!(symbol, Some("Control"), "{finding:#?}");
     }
@@ -131,7 +131,8 @@ fn wrong_reports_are_found() {
     let report = host.unload().expect("unload");
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
     let detail = "overwrites byte 5 of a buffer or object of 5 bytes from the system";
-    assert_eq!((finding.rule, &*finding.detail), (Rule::PoolOverrun, detail));
+    assert_eq!(finding.rule, Rule::PoolOverrun);
+    assert_eq!(&*finding.detail, detail);
     let (host, device) = started(5);
     let read = device.open().expect("a file").begin_read(3).expect("a read");
     read.cancel().expect("a cancellation");
@@ -152,7 +153,8 @@ fn wrong_descriptors_do_not_start_the_device() {
         let report = host.unload().expect("unload");
         assert_eq!(report.findings(), [], "{bug}");
         let [gap] = report.gaps() else { panic!("{bug}: {:#?}", report.gaps()) };
-        assert!(gap.kind == kind && gap.detail.contains(detail), "{bug}: {gap:#?}");
+        assert!(gap.kind == kind, "{bug}: {gap:#?}");
+        assert!(gap.detail.contains(detail), "{bug}: {gap:#?}");
         assert!(advice.is_empty() || gap.advice.iter().any(|known| known == advice), "{bug}: {gap:#?}");
     }
     let refused = NtHost::builder().driver(image(8)).start();

@@ -66,7 +66,8 @@ fn imports_lead_to_the_exports_of_another_image_and_unload_is_in_reverse_order()
     let device = host.add_device().expect("its device");
     // 5 + 7, and 99 from the handler of an exception in the library.
     let reply = device.ioctl(ADD, &5_u32.to_le_bytes(), 4).expect("a reply");
-    assert_eq!((reply.status, reply.output), (NtStatus::Success, 111_u32.to_le_bytes().to_vec()));
+    assert_eq!(reply.status, NtStatus::Success);
+    assert_eq!(reply.output, 111_u32.to_le_bytes().to_vec());
     let report = host.unload().expect("unload");
     report.assert_clean();
     let lines: Vec<&str> = report.output().lines().collect();
@@ -92,7 +93,8 @@ fn an_export_driver_is_initialized_and_unloaded_by_its_own_routines() {
     // No image imports from it: it is a driver like any other.
     let alone = NtHost::builder().driver(client_image(0)).framework(small_framework(0)).with(library(4));
     let report = alone.start().expect("DriverEntry").unload().expect("unload");
-    assert!(report.output().contains("library: entry ") && report.output().contains("library: unload"));
+    assert!(report.output().contains("library: entry "));
+    assert!(report.output().contains("library: unload"));
 }
 
 #[test]
@@ -115,7 +117,8 @@ fn a_missing_export_and_an_image_that_does_not_start_refuse_the_driver_with_a_re
         device.ioctl(LEAK, &[], 0).map(drop)
     });
     let text = error.expect_err("a trap").to_string();
-    assert!(text.contains("c_library_0.sys") && text.contains("--with"), "{text}");
+    assert!(text.contains("c_library_0.sys"), "{text}");
+    assert!(text.contains("--with"), "{text}");
     let twice = with_library().with(in_place_of_library(1)).start().expect_err("a name twice").to_string();
     assert!(twice.contains("two images have the name c_library_0.sys"), "{twice}");
 }
@@ -124,13 +127,13 @@ fn a_missing_export_and_an_image_that_does_not_start_refuse_the_driver_with_a_re
 fn the_driver_is_blamed_for_what_it_makes_a_library_do() {
     let report = after(with_library(), LEAK);
     let leak = only(report.findings());
-    assert_eq!(
-        (leak.rule, leak.image.as_deref(), leak.routine.as_deref()),
-        (Rule::PoolLeak, None, Some("ExAllocatePoolWithTag"))
-    );
+    assert_eq!(leak.rule, Rule::PoolLeak);
+    assert_eq!(leak.image.as_deref(), None);
+    assert_eq!(leak.routine.as_deref(), Some("ExAllocatePoolWithTag"));
     assert_eq!(leak.place.as_ref().and_then(|place| place.line), marked(USER, "leak"));
     let through = only_place(&leak.inner);
-    assert_eq!((through.0, through.1), (Some("c_library_0.sys"), marked(LIBRARY, "allocate")));
+    assert_eq!(through.0, Some("c_library_0.sys"));
+    assert_eq!(through.1, marked(LIBRARY, "allocate"));
     // Also if the library allocates for others, or on its own, at the same place.
     let host = NtHost::builder().driver(user()).with(in_place_of_library(1)).start().expect("DriverEntry");
     let device = host.add_device().expect("its device");
@@ -142,7 +145,8 @@ fn the_driver_is_blamed_for_what_it_makes_a_library_do() {
     assert_eq!(only(report.other_findings()).rule, Rule::PoolLeak);
     let report = after(with_library(), SLEEP);
     let sleep = only(report.findings());
-    assert_eq!((sleep.rule, sleep.image.as_deref()), (Rule::IrqlTooHigh, None));
+    assert_eq!(sleep.rule, Rule::IrqlTooHigh);
+    assert_eq!(sleep.image.as_deref(), None);
     assert_eq!(sleep.place.as_ref().and_then(|place| place.line), marked(USER, "sleep"));
     assert!(report.other_findings().is_empty());
 }
@@ -156,7 +160,8 @@ fn only_place(places: &[nt_host::Place]) -> (Option<&str>, Option<u32>) {
 fn a_library_is_blamed_for_its_own_mistakes_and_the_driver_stays_clean() {
     let report = after(NtHost::builder().driver(user()).with(in_place_of_library(1)), ADD);
     let leak = only(report.other_findings());
-    assert_eq!((leak.rule, leak.image.as_deref()), (Rule::PoolLeak, Some("c_library_0.sys")));
+    assert_eq!(leak.rule, Rule::PoolLeak);
+    assert_eq!(leak.image.as_deref(), Some("c_library_0.sys"));
     assert_eq!(leak.stack.first().and_then(|place| place.line), marked(LIBRARY, "own leak"));
     assert!(leak.to_string().starts_with("c_library_0.sys: pool-leak: does not free 24 bytes"), "{leak}");
     assert_eq!(report.outcome(), Outcome::Clean);
@@ -165,7 +170,8 @@ fn a_library_is_blamed_for_its_own_mistakes_and_the_driver_stays_clean() {
     // request.
     let report = after(with_library(), SEND);
     let tag = only(report.other_findings());
-    assert_eq!((tag.rule, tag.image.as_deref()), (Rule::WrongTag, Some("c_library_0.sys")));
+    assert_eq!(tag.rule, Rule::WrongTag);
+    assert_eq!(tag.image.as_deref(), Some("c_library_0.sys"));
     assert_eq!(tag.place.as_ref().and_then(|place| place.line), marked(LIBRARY, "tag"));
     assert!(tag.stack.iter().any(|place| place.image.is_none()), "the driver's call is on the stack");
     report.assert_clean();

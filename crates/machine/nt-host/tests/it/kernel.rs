@@ -195,7 +195,8 @@ fn what_is_never_released_or_used_too_late_is_found() {
         let _ = host.unload();
         let report = host.report();
         let [found] = report.findings() else { panic!("{bug}: {:#?}", report.findings()) };
-        assert_eq!((found.rule, found.routine.as_deref()), (rule, routine), "{bug}: {found:?}");
+        assert_eq!(found.rule, rule, "{bug}: {found:?}");
+        assert_eq!(found.routine.as_deref(), routine, "{bug}: {found:?}");
         assert!(found.detail.contains(detail), "{bug}: {}", found.detail);
     }
 }
@@ -203,7 +204,8 @@ fn what_is_never_released_or_used_too_late_is_found() {
 #[test]
 fn a_file_that_the_driver_keeps_is_closed_after_the_last_reference_at_passive_level() {
     let host = plain("wdm_lifetime").start().expect("DriverEntry");
-    let (device, mut log) = (host.add_device().expect("a device"), Log::default());
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
     let file = device.open().expect("a file");
     assert_eq!(file.ioctl(0x0022_2004, &[], 0).expect("a reply").status, NtStatus::Success);
     file.close().expect("closed");
@@ -244,7 +246,8 @@ fn a_packet_in_a_cancel_safe_queue_is_taken_once_or_canceled() {
     waiting.cancel().expect("a cancellation");
     assert_eq!(waiting.wait().expect("a reply").status, NtStatus::Cancelled);
     let late = file.write(&[0]).expect("a reply");
-    assert_eq!((late.status, late.information), (NtStatus::Unsuccessful, 1));
+    assert_eq!(late.status, NtStatus::Unsuccessful);
+    assert_eq!(late.information, 1);
     file.close().expect("closed");
     host.unload().expect("unload").assert_clean();
 }
@@ -334,7 +337,8 @@ fn a_device_that_is_ejected_is_removed_in_an_orderly_way() {
 #[test]
 fn a_link_to_the_physical_device_opens_the_drivers_device() {
     let image = c::build("wdm_stack", 1, "DriverEntry", &["ntoskrnl"]);
-    let (host, mut log) = (NtHost::builder().driver(image).start().expect("DriverEntry"), Log::default());
+    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    let mut log = Log::default();
     let device = host.add_device().expect("a device");
     assert_eq!(log.lines(&host)[0], r"name: 0, \Device\NtHost0");
     let file = host.open(r"\\.\CStack").expect("a file");

@@ -125,7 +125,8 @@ fn a_work_item_that_is_freed_while_it_is_queued_is_found() {
     let report = host.unload().expect("unload");
     assert!(!report.findings().is_empty());
     for finding in report.findings() {
-        assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::UseAfterFree, Some("IoFreeWorkItem")));
+        assert_eq!(finding.rule, Rule::UseAfterFree);
+        assert_eq!(finding.routine.as_deref(), Some("IoFreeWorkItem"));
         assert_eq!(finding.detail, "frees a work item while it is queued");
     }
 }
@@ -156,10 +157,8 @@ fn system_calls_by_instruction_are_named() {
 #[test]
 fn a_null_pointer_is_named() {
     let (finding, source) = finding(plain("wdm_limits"), 5);
-    assert_eq!(
-        (finding.rule, finding.detail.as_str()),
-        (Rule::AccessViolation, "writes to 0x0, through a NULL pointer")
-    );
+    assert_eq!(finding.rule, Rule::AccessViolation);
+    assert_eq!(finding.detail.as_str(), "writes to 0x0, through a NULL pointer");
     assert!(source.ends_with("/* global */"), "{source}");
 }
 
@@ -171,7 +170,8 @@ fn an_operand_that_is_not_aligned_and_an_address_that_is_not_canonical_are_disti
     ] {
         let (finding, source) = finding(plain("wdm_limits"), function);
         assert_eq!(finding.rule, Rule::AccessViolation);
-        assert!(finding.detail.starts_with("uses 0x") && finding.detail.ends_with(end), "{}", finding.detail);
+        assert!(finding.detail.starts_with("uses 0x"), "{}", finding.detail);
+        assert!(finding.detail.ends_with(end), "{}", finding.detail);
         assert!(source.ends_with(&format!("/* {mark} */")), "{source}");
     }
 }
@@ -180,7 +180,8 @@ fn an_operand_that_is_not_aligned_and_an_address_that_is_not_canonical_are_disti
 #[test]
 fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
     let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_secs(2)), 4);
-    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
+    assert_eq!(finding.rule, Rule::Hang);
+    assert_eq!(finding.routine.as_deref(), None);
     assert!(finding.detail.ends_with("does not return (thread 2)"), "{}", finding.detail);
     assert!(source.contains("spin") || source.contains("pause"), "{source}");
 }
@@ -190,7 +191,8 @@ fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
 fn what_queues_itself_again_and_again_is_a_hang_at_the_call_that_queues_it() {
     for (kind, routine) in (0..).zip(["KeInsertQueueDpc", "KeSetTimer", "IoQueueWorkItem"]) {
         let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_millis(500)), 14 + kind);
-        assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, Some(routine)), "{finding:?}");
+        assert_eq!(finding.rule, Rule::Hang, "{finding:?}");
+        assert_eq!(finding.routine.as_deref(), Some(routine), "{finding:?}");
         assert!(finding.detail.starts_with(&format!("what {routine} queues here runs again and again")));
         assert!(source.ends_with(&format!("/* again {kind} */")), "{source}");
     }
@@ -200,7 +202,8 @@ fn what_queues_itself_again_and_again_is_a_hang_at_the_call_that_queues_it() {
 #[test]
 fn a_callback_that_polls_forever_is_a_hang_at_its_wait() {
     let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_millis(500)), 22);
-    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, Some("KeDelayExecutionThread")), "{finding:?}");
+    assert_eq!(finding.rule, Rule::Hang, "{finding:?}");
+    assert_eq!(finding.routine.as_deref(), Some("KeDelayExecutionThread"), "{finding:?}");
     assert!(finding.detail.starts_with("work item does not return: it waits again and again, "), "{}", finding.detail);
     assert!(source.ends_with("/* poll */"), "{source}");
 }
@@ -209,7 +212,8 @@ fn a_callback_that_polls_forever_is_a_hang_at_its_wait() {
 #[test]
 fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {
     let (finding, source) = finding(plain("wdm_limits"), 13);
-    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::AccessViolation, Some("SeAccessCheck")));
+    assert_eq!(finding.rule, Rule::AccessViolation);
+    assert_eq!(finding.routine.as_deref(), Some("SeAccessCheck"));
     assert!(finding.detail.contains("overwrites the "), "{}", finding.detail);
     assert!(source.ends_with("/* overwrite */"), "{source}");
 }

@@ -33,7 +33,8 @@ fn a_file_that_is_cut_off_anywhere_is_refused_with_a_field() {
     let end = plan(&image).expect("whole").bytes.len().min(image.len());
     for length in (0..end).filter(|length| *length < 0x600 || length % 64 == 0) {
         if let Err(error) = plan(&image[..length]) {
-            assert!(!error.field().is_empty() && !error.reason().is_empty(), "cut to {length}");
+            assert!(!error.field().is_empty(), "cut to {length}");
+            assert!(!error.reason().is_empty(), "cut to {length}");
         }
     }
     assert_eq!(field(&[]), "DOS header");
@@ -164,7 +165,9 @@ fn guarded() -> (Vec<u8>, usize) {
 fn pointers_of_the_load_configuration_are_checked() {
     let (image, at) = guarded();
     let layout = plan(&image).expect("whole");
-    assert!(layout.guard.cookie.is_some() && layout.guard.check.is_some() && layout.guard.dispatch.is_some());
+    assert!(layout.guard.cookie.is_some());
+    assert!(layout.guard.check.is_some());
+    assert!(layout.guard.dispatch.is_some());
     for (offset, field_name) in
         [(0x58, "SecurityCookie"), (0x70, "GuardCFCheckFunctionPointer"), (0x78, "GuardCFDispatchFunctionPointer")]
     {
@@ -250,7 +253,8 @@ fn damaged_symbols_cost_names_and_nothing_else() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("damaged-symbols");
     fs::create_dir_all(&folder).expect("a folder");
     let source = common::broken("pool_leak");
-    let (driver, symbols) = (folder.join("pool_leak.sys"), folder.join("pool_leak.pdb"));
+    let driver = folder.join("pool_leak.sys");
+    let symbols = folder.join("pool_leak.pdb");
     fs::copy(&source, &driver).expect("a copy of the driver");
     let whole = fs::read(source.with_extension("pdb")).expect("its symbols");
     let mut random = Random(0x0DDB_A11D_EADB_EEF5);

@@ -156,23 +156,24 @@ fn a_mistake_of_many_runs_is_reported_once_at_the_drivers_line() {
     assert!(survey.broken.len() > 2, "{survey}");
     let mistakes = survey.mistakes();
     let [mistake] = mistakes.as_slice() else { panic!("{survey}") };
-    assert_eq!((mistake.first, mistake.failures), ("ExAllocatePool2@1", 1));
+    assert_eq!(mistake.first, "ExAllocatePool2@1");
+    assert_eq!(mistake.failures, 1);
     assert_eq!(mistake.seeds, survey.broken.len() as u64 - 1);
     // The panic is in alloc.rs, but the user can only change the driver.
     let finding = mistake.finding.expect("a finding");
-    assert!(finding.rule == Rule::RustPanic && finding.detail.contains("alloc.rs"), "{finding}");
+    assert!(finding.rule == Rule::RustPanic, "{finding}");
+    assert!(finding.detail.contains("alloc.rs"), "{finding}");
     let place = finding.place.as_ref().expect("a place");
     let line = common::marked_line("allocation_panic");
-    assert!(
-        place.line == line && place.file.as_ref().is_some_and(|file| file.ends_with("allocation_panic.rs")),
-        "{place}"
-    );
+    assert!(place.line == line, "{place}");
+    assert!(place.file.as_ref().is_some_and(|file| file.ends_with("allocation_panic.rs")), "{place}");
     let text = survey.to_string();
     let reproduce = format!(
         "found with 1 failure and {} seeds, first with ExAllocatePool2@1: reproduce it with run --fail ExAllocatePool2@1",
         mistake.seeds
     );
-    assert!(text.contains(&reproduce) && text.matches("rust-panic").count() == 1, "{text}");
+    assert!(text.contains(&reproduce), "{text}");
+    assert!(text.matches("rust-panic").count() == 1, "{text}");
     assert!(text.ends_with("1 distinct mistake"), "{text}");
 }
 
@@ -188,7 +189,8 @@ fn calls_that_remove_something_do_not_fail() {
         // DriverEntry registers a routine for processes, and the unload routine removes it with the same function.
         let of = |calls: &[(String, u64)]| calls.iter().find(|(name, _)| name.starts_with("PsSet")).cloned();
         let after = host.fallible_calls()?;
-        assert_eq!((of(&before), of(&before)), (of(&after), Some(("PsSetCreateProcessNotifyRoutineEx".into(), 1))));
+        assert_eq!(of(&before), of(&after));
+        assert_eq!(of(&before), Some(("PsSetCreateProcessNotifyRoutineEx".into(), 1)));
         Ok(())
     };
     let survey = Matrix::new(builder).seeds(20).run(drive).expect("a driver without failures");
@@ -205,7 +207,8 @@ fn a_matrix_of_a_device_that_does_not_start_is_not_clean() {
         host.unload().map(drop)
     };
     let survey = Matrix::new(builder()).run(drive).expect("a run to the end");
-    assert!(survey.broken.is_empty() && !survey.is_clean(), "{survey}");
+    assert!(survey.broken.is_empty(), "{survey}");
+    assert!(!survey.is_clean(), "{survey}");
     assert_eq!(survey.gaps.iter().map(|gap| gap.kind).collect::<Vec<_>>(), [GapKind::NotAdded]);
     assert!(survey.to_string().ends_with("incomplete: the run without a failure has gaps"), "{survey}");
     Matrix::new(builder().allow(GapKind::NotAdded)).run(drive).expect("a run to the end").assert_clean();

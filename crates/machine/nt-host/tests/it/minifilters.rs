@@ -38,7 +38,8 @@ fn operations_pass_through_the_callbacks() {
     assert_eq!(file.read(1, 3).expect("a read").output, b"ELL");
     assert_eq!(file.read(5, 3).expect("a read").status, NtStatus::EndOfFile);
     let written = file.write(5, b", world").expect("a write");
-    assert_eq!((written.status, written.information), (NtStatus::Success, 7));
+    assert_eq!(written.status, NtStatus::Success);
+    assert_eq!(written.information, 7);
     assert_eq!(file.read(0, 64).expect("a read").output, b"HELLO, WORLD");
     let renamed = file.rename(r"\dir\b.txt").expect("a rename");
     assert_eq!(renamed.status, NtStatus::Success);
@@ -248,9 +249,11 @@ fn files_are_created_with_the_parameters_of_the_system() {
     );
     // FileStandardInformation and FileNameInformation.
     let size = file.query(5, 24).expect("an answer");
-    assert_eq!((size.status, size.output.len()), (NtStatus::Success, 24));
+    assert_eq!(size.status, NtStatus::Success);
+    assert_eq!(size.output.len(), 24);
     let name = file.query(9, 8).expect("an answer");
-    assert_eq!((name.status, name.output), (NtStatus::BufferOverflow, [20, 0, 0, 0, b'\\', 0, b'd', 0].to_vec()));
+    assert_eq!(name.status, NtStatus::BufferOverflow);
+    assert_eq!(name.output, [20, 0, 0, 0, b'\\', 0, b'd', 0].to_vec());
     host.unload().expect("unload").assert_clean();
 }
 

@@ -11,9 +11,11 @@ fn created(process: u64, command_line: &str) -> Notification {
 
 #[test]
 fn a_driver_gets_the_notifications_it_registered_for_and_can_deny_them() {
-    let (host, mut log) = (plain("wdm_notify").start().expect("DriverEntry"), Log::default());
+    let host = plain("wdm_notify").start().expect("DriverEntry");
+    let mut log = Log::default();
     let told = host.notify(created(100, "notepad a.txt")).expect("a notification");
-    assert_eq!((told.called, told.status), (1, NtStatus::Success));
+    assert_eq!(told.called, 1);
+    assert_eq!(told.status, NtStatus::Success);
     let lines = [
         r"process 100 of 4: \??\C:\Windows\notepad.exe, 'notepad a.txt', its object 1",
         "too short: c0000004",
@@ -50,7 +52,8 @@ fn a_driver_gets_the_notifications_it_registered_for_and_can_deny_them() {
 
     let handle = |thread, duplicated| Notification::HandleCreated { thread, duplicated, access: 0x411 };
     let told = host.notify(handle(false, false)).expect("a notification");
-    assert_eq!((told.called, told.access), (1, 0x410));
+    assert_eq!(told.called, 1);
+    assert_eq!(told.access, 0x410);
     // The driver registered only for process handles that are created, not for threads or duplicated handles.
     assert_eq!(host.notify(handle(true, false)).expect("a notification").called, 0);
     assert_eq!(host.notify(handle(false, true)).expect("a notification").called, 0);
@@ -60,7 +63,8 @@ fn a_driver_gets_the_notifications_it_registered_for_and_can_deny_them() {
 
 #[test]
 fn a_driver_is_called_before_and_after_each_operation_on_the_registry() {
-    let (host, mut log) = (plain("wdm_notify").start().expect("DriverEntry"), Log::default());
+    let host = plain("wdm_notify").start().expect("DriverEntry");
+    let mut log = Log::default();
     for (operation, name, status, lines) in [
         (
             KeyOperation::CreateKey,
@@ -83,7 +87,8 @@ fn a_driver_is_called_before_and_after_each_operation_on_the_registry() {
     ] {
         let key = r"\REGISTRY\MACHINE\Key".to_owned();
         let told = host.notify(Notification::Registry { operation, key, name: name.into() }).expect("a notification");
-        assert_eq!((told.called, told.status), (1, status), "{operation:?}");
+        assert_eq!(told.called, 1, "{operation:?}");
+        assert_eq!(told.status, status, "{operation:?}");
         assert_eq!(log.lines(&host), lines);
     }
     host.unload().expect("unload").assert_clean();
@@ -122,8 +127,10 @@ fn registry_operations_of_a_driver_run_its_own_callbacks() {
     ];
     assert_eq!(lines[1..=expected.len()], expected);
     let [deleted, after, status] = &lines[expected.len() + 1..] else { panic!("{lines:?}") };
-    assert!(deleted.starts_with("registry 0: ") && deleted.ends_with(r"\Renamed"), "{deleted}");
-    assert_eq!((after.as_str(), status.as_str()), ("registry 15 after: 0, context 77", "delete: 0"));
+    assert!(deleted.starts_with("registry 0: "), "{deleted}");
+    assert!(deleted.ends_with(r"\Renamed"), "{deleted}");
+    assert_eq!(after.as_str(), "registry 15 after: 0, context 77");
+    assert_eq!(status.as_str(), "delete: 0");
     host.unload().expect("unload").assert_clean();
 }
 
@@ -150,7 +157,8 @@ fn a_routine_that_was_not_removed_is_found() {
 #[test]
 fn a_routine_of_a_callback_object_does_not_outlive_its_driver() {
     let image = build("wdm_notify", 3, "DriverEntry", &["ntoskrnl"]);
-    let (host, mut log) = (NtHost::builder().driver(image).start().expect("DriverEntry"), Log::default());
+    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    let mut log = Log::default();
     assert_eq!(log.lines(&host), ["callback, context 5, argument 2"]);
     let report = host.unload().expect("unload");
     let found: Vec<_> = report.findings().iter().map(|finding| (finding.rule, finding.detail.as_str())).collect();

@@ -209,7 +209,8 @@ fn a_parallel_queue_with_a_limit_of_zero_presents_nothing_and_is_found() {
     let found: Vec<&str> = report.findings_of(Rule::FrameworkMisuse).map(|finding| finding.detail.as_str()).collect();
     let what = "a parallel queue with NumberOfPresentedRequests = 0 never presents a request: set it to -1, as \
                 WDF_IO_QUEUE_CONFIG_INIT does";
-    assert_eq!((found.as_slice(), report.findings().len()), ([what].as_slice(), 1));
+    assert_eq!(found.as_slice(), [what].as_slice());
+    assert_eq!(report.findings().len(), 1);
 }
 
 /// The same function refuses queues with contradictory configurations.
@@ -255,7 +256,8 @@ fn requests_of_a_type_go_to_the_queue_that_is_configured_for_it() {
 #[test]
 fn a_client_that_closes_its_file_cancels_the_requests_that_wait_in_queues() {
     let mut run = Run::new();
-    let (first, second) = (run.device.open().expect("a file"), run.device.open().expect("another file"));
+    let first = run.device.open().expect("a file");
+    let second = run.device.open().expect("another file");
     let begin = |file: &File, code, number| file.begin_ioctl(code, &[number], 0).expect("a request");
     let held = begin(&first, HOLD_PLAIN, 1);
     let mut canceled = vec![begin(&first, TO_MANUAL, 2)];
@@ -270,7 +272,9 @@ fn a_client_that_closes_its_file_cancels_the_requests_that_wait_in_queues() {
         assert_eq!(ended(request), CANCELLED);
     }
     // The requests that the driver has, and those of other files, go on.
-    assert_eq!((run.order(RELEASE, 0), run.order(FINISH_SEQUENTIAL, 0), run.order(RETRIEVE, 0)), (0, 0, 0));
+    assert_eq!(run.order(RELEASE, 0), 0);
+    assert_eq!(run.order(FINISH_SEQUENTIAL, 0), 0);
+    assert_eq!(run.order(RETRIEVE, 0), 0);
     for request in [held, current, other] {
         assert_eq!(ended(request), 0);
     }
@@ -308,7 +312,8 @@ fn a_stopped_queue_takes_requests_and_gives_none() {
     run.order(START, SEQUENTIAL);
     assert_eq!(run.lines(), ["sequential 2"]);
     run.order(FINISH_SEQUENTIAL, 0);
-    assert_eq!((ended(first), ended(second)), (0, 0));
+    assert_eq!(ended(first), 0);
+    assert_eq!(ended(second), 0);
     run.order(STOP, MANUAL);
     assert_eq!(run.order(RETRIEVE, 0), DEVICE_BUSY);
     // The driver is told about the request when the queue starts.
@@ -331,7 +336,8 @@ fn a_drained_queue_gives_what_it_has_and_takes_nothing() {
     run.order(FINISH_SEQUENTIAL, 0);
     run.order(FINISH_SEQUENTIAL, 0);
     assert_eq!(run.lines(), ["sequential 1", "sequential 2", "at rest after 2"]);
-    assert_eq!((ended(first), ended(second)), (0, 0));
+    assert_eq!(ended(first), 0);
+    assert_eq!(ended(second), 0);
     run.end();
 }
 
@@ -362,7 +368,8 @@ fn requests_in_queues_end_when_the_device_goes() {
     run.lines();
     run.device.clone().remove().expect("removal");
     assert_eq!(run.lines(), ["canceled on queue 1", "cancel 2"]);
-    assert_eq!((ended(waiting), ended(held)), (CANCELLED, CANCELLED));
+    assert_eq!(ended(waiting), CANCELLED);
+    assert_eq!(ended(held), CANCELLED);
     run.host.unload().expect("unload").assert_clean();
 }
 

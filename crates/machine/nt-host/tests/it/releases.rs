@@ -47,7 +47,8 @@ fn the_sample_loads_from_windows_10_1803_on() {
     check(&common::built("driver_sample.sys"), Some(Os::Win10_1803), |os, host| {
         let device = host.add_device().expect("a device");
         let reply = device.ioctl(0x0022_600C, &[], 64).expect("a reply");
-        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, [0; 24].as_slice()), "{os}");
+        assert_eq!(reply.status, NtStatus::Success, "{os}");
+        assert_eq!(reply.output.as_slice(), [0; 24].as_slice(), "{os}");
         host.trace().expect(event("DriverEntry").field("SetTraits", 0).field("Status", 0)).in_order();
     });
 }
@@ -170,7 +171,8 @@ fn a_driver_learns_what_an_older_framework_has() {
     for (minimum, first) in [(25, Os::Win10_1803), (29, Os::Win10_1903), (31, Os::Win10_2004), (33, Os::Server2022)] {
         check(&newer(minimum, 0), Some(first), |os, host| {
             let kmdf = os.kmdf();
-            let (is_newer, functions) = (u32::from(kmdf.minor < 33), kmdf.functions);
+            let is_newer = u32::from(kmdf.minor < 33);
+            let functions = kmdf.functions;
             // WDF_DEVICE_STATE grew in KMDF 1.31, which also has one more structure.
             let (structures, state) = if kmdf.minor < 31 { (80, 28) } else { (81, 32) };
             let line = format!(

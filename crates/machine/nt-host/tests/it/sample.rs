@@ -36,7 +36,8 @@ fn the_life_of_a_device_is_traced_in_order_and_nothing_is_left() {
     host.load().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     let reply = device.ioctl(ECHO, b"hello", 64).expect("a reply");
-    assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, b"hello".as_slice()));
+    assert_eq!(reply.status, NtStatus::Success);
+    assert_eq!(reply.output.as_slice(), b"hello".as_slice());
     host.advance(Duration::from_millis(2500)).expect("time");
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
@@ -93,7 +94,8 @@ fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
     assert!(output.contains("EtwRegister 0xC0000017 STATUS_NO_MEMORY"), "{output}");
     assert!(output.contains("the driver continues without tracing"), "{output}");
     let device = host.add_device().expect("a device");
-    let (register, handle) = (NtStatus::NoMemory.as_int(), NtStatus::InvalidHandle.as_int());
+    let register = NtStatus::NoMemory.as_int();
+    let handle = NtStatus::InvalidHandle.as_int();
     assert_eq!(statuses(&device), [register, register, handle, handle, 0, 0]);
     assert_eq!(device.ioctl(ECHO, b"x", 8).expect("a reply").output, b"x");
     host.unload().expect("unload").assert_clean();
@@ -110,7 +112,8 @@ fn the_status_of_the_second_registration_is_in_an_event_a_reply_and_the_debug_ou
     let output = host.report().output().to_owned();
     assert!(output.contains("events for administrators: EtwRegister 0xC0000017 STATUS_NO_MEMORY"), "{output}");
     let device = host.add_device().expect("a device");
-    let (register, handle) = (NtStatus::NoMemory.as_int(), NtStatus::InvalidHandle.as_int());
+    let register = NtStatus::NoMemory.as_int();
+    let handle = NtStatus::InvalidHandle.as_int();
     assert_eq!(statuses(&device), [0, 0, 0, 0, register, handle]);
     host.unload().expect("unload").assert_clean();
     host.trace()
@@ -159,7 +162,8 @@ fn an_event_of_the_manifest_is_decoded_by_the_image_and_its_stack_has_names() {
     let events = host.trace().events().expect("a trace");
     let event = events.iter().find(|event| event.header.provider == Some(ADMIN)).expect("an event of the manifest");
     let decoded = host.decoder().decode(&event.as_ref());
-    assert!(decoded.event.is_some() && decoded.raw.is_none(), "{decoded:?}");
+    assert!(decoded.event.is_some(), "{decoded:?}");
+    assert!(decoded.raw.is_none(), "{decoded:?}");
     assert!(decoded.frames.iter().any(|frame| frame.contains("DriverEntry") || frame.contains(".rs:")), "{decoded:?}");
     host.unload().expect("unload").assert_clean();
 }
@@ -227,7 +231,8 @@ fn times_and_threads(builder: Builder) -> (u64, [Vec<u32>; 2]) {
         let threads: std::collections::BTreeSet<u32> = of_name.filter_map(|event| event.header.thread_id).collect();
         threads.into_iter().collect()
     });
-    let (first, last) = (stamps.first().expect("an event"), stamps.last().expect("an event"));
+    let first = stamps.first().expect("an event");
+    let last = stamps.last().expect("an event");
     (last - first, threads)
 }
 
@@ -235,7 +240,8 @@ fn times_and_threads(builder: Builder) -> (u64, [Vec<u32>; 2]) {
 fn events_have_threads_and_measured_time_adds_what_things_take() {
     let (time, [ticks, requests]) = times_and_threads(sample());
     assert_eq!(time, 30_000_000, "virtual time passes only while everybody waits");
-    assert!(!ticks.is_empty() && !requests.is_empty(), "{ticks:?} {requests:?}");
+    assert!(!ticks.is_empty(), "{ticks:?} {requests:?}");
+    assert!(!requests.is_empty(), "{ticks:?} {requests:?}");
     // Timers and requests run on different threads.
     assert!(ticks.iter().all(|thread| *thread != 0 && thread % 4 == 0 && !requests.contains(thread)), "{ticks:?}");
     let (measured, _) = times_and_threads(sample().measured_time());

@@ -118,13 +118,15 @@ fn a_file_a_consumer_and_the_hosts_own_session_see_the_same_events() {
     run(&host);
 
     let status = live.stop().expect("stopped");
-    assert_eq!((status.events_lost, status.real_time_buffers_lost), (0, 0));
+    assert_eq!(status.events_lost, 0);
+    assert_eq!(status.real_time_buffers_lost, 0);
     let received = names_until_end(&mut consumer);
     assert_eq!(to_file.stop().expect("stopped").events_lost, 0);
     let recorded = file.names();
     let own: Vec<String> = trace.events().expect("a trace").iter().filter_map(|event| event.decode().event).collect();
     assert!(file.is_closed());
-    assert!(own.iter().any(|name| name == "DriverEntry") && own.iter().any(|name| name == "Request"), "{own:?}");
+    assert!(own.iter().any(|name| name == "DriverEntry"), "{own:?}");
+    assert!(own.iter().any(|name| name == "Request"), "{own:?}");
     assert_eq!(recorded, own);
     assert_eq!(received, own);
 }
@@ -204,7 +206,8 @@ fn information_classes_are_those_of_the_windows_that_is_imitated() {
 #[test]
 fn the_host_returns_the_same_results_as_an_engine() {
     let host = sample().prepare().expect("the sample");
-    let (remote, machine) = (host.system(), host.machine());
+    let remote = host.system();
+    let machine = host.machine();
     let options = EngineOptions { os_build: Os::default().build(), ..EngineOptions::default() };
     let local: Arc<dyn System> = Arc::new(EngineSystem::new(Engine::with_options(options)));
     let beside = Machine::with(Arc::clone(&local));

@@ -38,7 +38,8 @@ fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
 fn named_by_the_file(host: &NtHost, path: &Path) {
     let images = Reader::open(path).expect("a trace file").images();
     let event = host.trace().events().expect("events").remove(0);
-    let (stack, process) = (event.stack().expect("a stack"), event.header.process_id.unwrap_or_default());
+    let stack = event.stack().expect("a stack");
+    let process = event.header.process_id.unwrap_or_default();
     let place = images.find(process, stack[0]).expect("the image");
     let own = host.locate(stack[0]).expect("an address of the image");
     assert_eq!(place.offset, own.rva);

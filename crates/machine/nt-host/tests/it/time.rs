@@ -54,7 +54,8 @@ fn a_timer_that_still_runs_is_stopped_with_its_device() {
 fn no_time_passes_while_the_threads_of_clients_start_and_end() {
     const UNKNOWN: u32 = 0x0022_2FFC;
     let (host, device, mut log) = start();
-    let (first, second) = (device.open().expect("a file"), device.open().expect("a file"));
+    let first = device.open().expect("a file");
+    let second = device.open().expect("a file");
     order(&device, START_TIMERS);
     log.lines(&host);
     let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: UNKNOWN, ..IoRequest::default() };

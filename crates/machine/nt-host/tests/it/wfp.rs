@@ -32,7 +32,8 @@ fn layers(passage: &Passage) -> Vec<&str> {
 
 #[test]
 fn a_callout_authorizes_connections_and_sees_their_data() {
-    let (host, mut log) = (start(0), Log::default());
+    let host = start(0);
+    let mut log = Log::default();
     // The notification of each filter changes its context.
     let contexts = [1, 11, 21, 31, 41].map(|context| format!("filter added, context {context}"));
     assert_eq!(log.lines(&host), contexts);
@@ -56,7 +57,8 @@ fn a_callout_authorizes_connections_and_sees_their_data() {
     assert_eq!(log.lines(&host), ["connect to 0a000001:443, process 1000, context 1", "established with port 443"]);
 
     let sent = host.transfer(&passage, false, b"hello").expect("data");
-    assert_eq!((sent.verdict, layers(&sent)[0]), (Verdict::Permit, "STREAM_V4"));
+    assert_eq!(sent.verdict, Verdict::Permit);
+    assert_eq!(layers(&sent)[0], "STREAM_V4");
     assert_eq!(host.transfer(&passage, true, b"!bad").expect("data").verdict, Verdict::Block);
     host.disconnect(&passage).expect("an open connection");
     assert!(host.transfer(&passage, false, b"late").is_err());
@@ -68,17 +70,20 @@ fn a_callout_authorizes_connections_and_sees_their_data() {
     assert_eq!(log.lines(&host), lines);
 
     let refused = connect(&host, "10.0.0.1:23");
-    assert_eq!((refused.verdict, refused.delivered.len()), (Verdict::Block, 0));
+    assert_eq!(refused.verdict, Verdict::Block);
+    assert_eq!(refused.delivered.len(), 0);
     assert_eq!(layers(&refused).last(), Some(&"ALE_AUTH_CONNECT_V4"));
     host.unload().expect("unload").assert_clean();
 }
 
 #[test]
 fn a_filter_sees_only_what_its_conditions_match_and_a_callout_redirects_it() {
-    let (host, mut log) = (start(0), Log::default());
+    let host = start(0);
+    let mut log = Log::default();
     log.lines(&host);
     let passage = connect(&host, "10.0.0.1:80");
-    assert_eq!((passage.verdict, passage.redirected), (Verdict::Permit, Some(at("127.0.0.1:8080"))));
+    assert_eq!(passage.verdict, Verdict::Permit);
+    assert_eq!(passage.redirected, Some(at("127.0.0.1:8080")));
     assert_eq!(log.lines(&host)[..2], ["redirect 80", "connect to 7f000001:8080, process 1000, context 1"]);
     assert_eq!(connect(&host, "10.0.0.1:81").redirected, None);
     assert_eq!(log.lines(&host)[0], "connect to 0a000001:81, process 1000, context 1");
@@ -87,7 +92,8 @@ fn a_filter_sees_only_what_its_conditions_match_and_a_callout_redirects_it() {
 
 #[test]
 fn a_pended_operation_is_authorized_again_when_it_is_completed() {
-    let (host, mut log) = (start(0), Log::default());
+    let host = start(0);
+    let mut log = Log::default();
     log.lines(&host);
     assert_eq!(connect(&host, "10.0.0.1:4000").verdict, Verdict::Permit);
     let lines = [
@@ -100,40 +106,48 @@ fn a_pended_operation_is_authorized_again_when_it_is_completed() {
 
 #[test]
 fn a_pended_classify_goes_on_with_what_the_callout_decides_later() {
-    let (host, mut log) = (start(0), Log::default());
+    let host = start(0);
+    let mut log = Log::default();
     log.lines(&host);
     let redirected = connect(&host, "10.0.0.7:80");
-    assert_eq!((redirected.verdict, redirected.redirected), (Verdict::Permit, Some(at("127.0.0.1:8080"))));
+    assert_eq!(redirected.verdict, Verdict::Permit);
+    assert_eq!(redirected.redirected, Some(at("127.0.0.1:8080")));
     assert_eq!(log.lines(&host)[..2], ["redirect 80", "connect to 7f000001:8080, process 1000, context 1"]);
     let refused = connect(&host, "10.0.0.8:80");
-    assert_eq!((refused.verdict, layers(&refused).last()), (Verdict::Block, Some(&"ALE_CONNECT_REDIRECT_V4")));
+    assert_eq!(refused.verdict, Verdict::Block);
+    assert_eq!(layers(&refused).last(), Some(&"ALE_CONNECT_REDIRECT_V4"));
     host.disconnect(&redirected).expect("an open connection");
     host.unload().expect("unload").assert_clean();
 }
 
 #[test]
 fn a_clone_is_injected_and_passes_as_the_drivers_own_packet() {
-    let (host, mut log) = (start(0), Log::default());
+    let host = start(0);
+    let mut log = Log::default();
     log.lines(&host);
     let passage = host.send_packet(query()).expect("a packet");
     assert_eq!(passage.verdict, Verdict::Absorb);
     let [delivered] = passage.delivered.as_slice() else { panic!("{passage:?}") };
-    assert!(delivered.injected && !delivered.inbound);
+    assert!(delivered.injected);
+    assert!(!delivered.inbound);
     // The driver changes the time to live; the data of the original and of its clone are the same.
-    assert_eq!((delivered.data[8], &delivered.data[28..]), (63, b"dns?".as_slice()));
+    assert_eq!(delivered.data[8], 63);
+    assert_eq!(&delivered.data[28..], b"dns?".as_slice());
     let lines = log.lines(&host);
     let start = lines.iter().position(|line| line.starts_with("packet")).expect("the packet");
     assert_eq!(lines[start..], ["packet of 32 bytes, header 20", "injected: 0, context 7, 1"]);
     assert!(host.send_packet(Packet { data: b"no packet".to_vec(), inbound: true }).is_err());
     let again = host.passage(&passage).expect("the passage");
-    assert_eq!((again.verdict, again.delivered.len()), (Verdict::Absorb, 0));
+    assert_eq!(again.verdict, Verdict::Absorb);
+    assert_eq!(again.delivered.len(), 0);
 }
 
 #[test]
 fn traffic_that_reaches_no_callout_leaves_a_gap() {
     let host = start(0);
     let passage = host.connect(Connection::to(at("[fd00::1]:443"))).expect("a connection");
-    assert_eq!((passage.verdict, passage.layers.len()), (Verdict::Permit, 10));
+    assert_eq!(passage.verdict, Verdict::Permit);
+    assert_eq!(passage.layers.len(), 10);
     let report = host.unload().expect("unload");
     assert_eq!(report.gaps().iter().map(|gap| gap.kind).collect::<Vec<_>>(), [GapKind::NotReached]);
     assert!(report.gaps()[0].detail.starts_with("the connection to [fd00::1]:443"), "{:?}", report.gaps());
@@ -204,5 +218,6 @@ fn a_driver_looks_up_and_lists_what_the_engine_has() {
     host(0).unload().expect("unload").assert_clean();
     let report = host(1).unload().expect("unload");
     let [finding] = report.findings() else { panic!("{:?}", report.findings()) };
-    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::PoolLeak, Some("FwpmFilterGetById0")));
+    assert_eq!(finding.rule, Rule::PoolLeak);
+    assert_eq!(finding.routine.as_deref(), Some("FwpmFilterGetById0"));
 }

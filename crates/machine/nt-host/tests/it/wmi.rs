@@ -22,7 +22,9 @@ fn check(host: &NtHost, device: &Device, log: &mut Log, lines: [&str; 5]) {
     assert_eq!(ask(device, 0, WmiOperation::Query, &[], 8), done(&[5, 0, 0, 0]));
     // A driver completes this with STATUS_SUCCESS and WNODE_TOO_SMALL. The result says how much is needed.
     let reply = device.wmi(WmiRequest { output: 2, ..request() }).expect("a reply");
-    assert_eq!((reply.status, reply.information, reply.output.len()), (NtStatus::BufferTooSmall, 4, 0));
+    assert_eq!(reply.status, NtStatus::BufferTooSmall);
+    assert_eq!(reply.information, 4);
+    assert_eq!(reply.output.len(), 0);
     assert_eq!(ask(device, 1, WmiOperation::Query, &[], 8).0, NtStatus::WmiInstanceNotFound);
     assert_eq!(ask(device, 0, WmiOperation::Set, &[7, 0, 0, 0], 0), done(&[]));
     assert_eq!(ask(device, 0, WmiOperation::Query, &[], 8), done(&[7, 0, 0, 0]));
@@ -49,7 +51,8 @@ fn request() -> WmiRequest {
 fn a_driver_of_the_framework_is_queried_and_fires_events() {
     // Some requests are for instances and routines that the driver does not have.
     let host = framework("kmdf_wmi").allow(GapKind::NotReached).start().expect("DriverEntry");
-    let (device, mut log) = (host.add_device().expect("a device"), Log::default());
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
     // Microsoft's irphandlers/wmi/fxwmiprovider.cpp and fxwmiinstance.cpp check the configurations in this way. They
     // accept a second provider with the same GUID.
     let created =
@@ -83,7 +86,8 @@ fn a_provider_without_a_place_for_its_handle_stops_the_system() {
     assert!(matches!(host.add_device(), Err(Error::Stopped(_))), "the run stops");
     let report = host.report();
     let [found] = report.findings() else { panic!("{:#?}", report.findings()) };
-    assert_eq!((found.rule, found.routine.as_deref()), (Rule::FrameworkMisuse, Some("WdfWmiProviderCreate")));
+    assert_eq!(found.rule, Rule::FrameworkMisuse);
+    assert_eq!(found.routine.as_deref(), Some("WdfWmiProviderCreate"));
 }
 
 fn library(bug: u32) -> NtHost {
@@ -95,7 +99,8 @@ fn library(bug: u32) -> NtHost {
 fn registration_that_needs_more_than_a_page_is_queried_again() {
     // The library: it asks the driver each time.
     let host = library(1);
-    let (device, mut log) = (host.add_device().expect("a device"), Log::default());
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
     host.advance(Duration::from_millis(1)).expect("time");
     assert_eq!(log.lines(&host), ["registration", "registration"]);
     device.remove().expect("removal");
@@ -106,7 +111,8 @@ fn registration_that_needs_more_than_a_page_is_queried_again() {
         [(2, [].as_slice()), (3, &["IRP_MN_REGINFO_EX returned a device in WMIREGGUID.Pdo without a reference to it"])]
     {
         let host = library(bug);
-        let (device, mut log) = (host.add_device().expect("a device"), Log::default());
+        let device = host.add_device().expect("a device");
+        let mut log = Log::default();
         host.advance(Duration::from_millis(1)).expect("time");
         assert_eq!(log.lines(&host), ["size 4096, path 0", "size 5000, path 0"]);
         device.remove().expect("removal");
@@ -119,7 +125,8 @@ fn registration_that_needs_more_than_a_page_is_queried_again() {
 #[test]
 fn a_driver_leaves_packets_to_the_library() {
     let host = library(0);
-    let (device, mut log) = (host.add_device().expect("a device"), Log::default());
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
     host.advance(Duration::from_millis(1)).expect("time");
     assert_eq!(log.lines(&host), ["registration"]);
     // WNODE_FLAG_SINGLE_INSTANCE and WNODE_FLAG_STATIC_INSTANCE_NAMES.

@@ -95,8 +95,10 @@ routines! { pub(super) ROUTINES;
         activity: GuestPtr<GUID>,
         string: GuestPtr<u16>,
     ) -> Outcome<NtStatus> {
-        let (level, keyword) = (Level::from_int(level), Keyword::from_bits(keyword));
-        let (activity, text) = (optional_guid(activity)?, string.terminated()?);
+        let level = Level::from_int(level);
+        let keyword = Keyword::from_bits(keyword);
+        let activity = optional_guid(activity)?;
+        let text = string.terminated()?;
         done(report(kernel().engine.write_string(handle, level, keyword, activity, &text)))
     }
 

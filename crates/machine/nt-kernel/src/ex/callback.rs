@@ -82,7 +82,8 @@ routines! { pub(super) ROUTINES;
         routine: GuestPtr<Code>,
         context: GuestPtr<Opaque>,
     ) -> KernelHandle {
-        let (object, context) = (object.address(), context.address());
+        let object = object.address();
+        let context = context.address();
         // The routine returns NULL, not a status: here, because the object allows only one routine, and it has one.
         let has_all = |callbacks: &Callbacks| {
             callbacks.single.contains(&object) && callbacks.registered.iter().any(|known| known.object == object)

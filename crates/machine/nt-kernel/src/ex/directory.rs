@@ -121,7 +121,8 @@ fn query_directory(
     }
     // An entry of zeros ends the list, and the strings follow it.
     let size_of = |(name, kind): &(String, &str)| ENTRY + bytes(name) + bytes(kind);
-    let (mut count, mut needed) = (0, ENTRY);
+    let mut count = 0;
+    let mut needed = ENTRY;
     for entry in left.iter().take(if single { 1 } else { left.len() }) {
         let sum = needed + size_of(entry);
         if sum > room {

@@ -265,8 +265,9 @@ fn handles(call: &Call, asking: GuestPtr<OB_CALLBACK_REGISTRATION>, place: Out<K
     let handle = object::open("object callback", asking.address(), call.from)?;
     let mut notifications = lock(&kernel().notifications);
     for (operation, of) in requested {
-        let (operations, post, context) =
-            (operation.Operations, operation.PostOperation, registration.RegistrationContext);
+        let operations = operation.Operations;
+        let post = operation.PostOperation;
+        let context = registration.RegistrationContext;
         let about = About::Handles { handle, of, operations, post, context };
         notifications.registered.push(Registered { about, routine: operation.PreOperation, from: call.from });
     }

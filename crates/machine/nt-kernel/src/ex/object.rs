@@ -337,6 +337,7 @@ mod tests {
         assert_eq!(open(&mut objects), Err(NO_RESOURCES));
         objects.handles.remove(&first);
         let third = open(&mut objects).unwrap();
-        assert!(third != first && third != second, "a handle that was closed stays invalid");
+        assert!(third != first, "a handle that was closed stays invalid");
+        assert!(third != second, "a handle that was closed stays invalid");
     }
 }

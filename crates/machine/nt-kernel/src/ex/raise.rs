@@ -191,7 +191,8 @@ fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -
     let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
     object.Header().initialize(3, 0)?;
     lock(&kernel().threads).processes.insert(process, (object, image.to_owned()));
-    let (image, command_line) = (text(image)?, text(command_line)?);
+    let image = text(image)?;
+    let command_line = text(command_line)?;
     let info = new(PS_CREATE_NOTIFY_INFO {
         Size: size_of::<PS_CREATE_NOTIFY_INFO>() as u64,
         // FileOpenNameAvailable.

@@ -48,7 +48,8 @@ routines! { pub(super) ROUTINES;
         if !rules::reuses(request) {
             return Ok(());
         }
-        let (stack, flags) = (request.StackCount().read()?, request.AllocationFlags().read()?);
+        let stack = request.StackCount().read()?;
+        let flags = request.AllocationFlags().read()?;
         irp::initialize(request, stack)?;
         request.AllocationFlags().write(flags)?;
         request.IoStatus().Status().write(status)?;
@@ -302,7 +303,8 @@ pub(super) fn ended(request: GuestPtr<IRP>, built: Built, buffers: &Buffers) -> 
         output.take(information).copy_from(buffers.system)?;
     }
     free_buffers(buffers.system, buffers.mdl);
-    let (block, user_event) = (request.UserIosb().read()?, request.UserEvent().read()?);
+    let block = request.UserIosb().read()?;
+    let user_event = request.UserEvent().read()?;
     block.write_if(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
     if built.origin == Origin::Asynchronous {
         // The completion routine of the driver frees the IRP.

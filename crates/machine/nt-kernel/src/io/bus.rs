@@ -103,7 +103,9 @@ fn configure(irp: GuestPtr<IRP>, parameters: [u64; 4], writes: bool) -> Result<N
     if space as u32 != 0 {
         return Ok(NtStatus::InvalidParameter);
     }
-    let (buffer, offset, length) = (GuestPtr::new(buffer), offset as u32, length as u32);
+    let buffer = GuestPtr::new(buffer);
+    let offset = offset as u32;
+    let length = length as u32;
     let count = if writes { pci::write(buffer, offset, length)? } else { pci::read(buffer, offset, length)? };
     irp.IoStatus().Information().write(count.into())?;
     Ok(if count == length { NtStatus::Success } else { NtStatus::InvalidParameter })

@@ -38,7 +38,8 @@ pub(crate) struct CancelLock(AtomicU32);
 
 /// Acquires the cancel spin lock, and returns the old IRQL.
 fn acquire(from: u64) -> u8 {
-    let (owner, mine) = (&kernel().cancel_lock.0, thread::number());
+    let owner = &kernel().cancel_lock.0;
+    let mine = thread::number();
     if owner.load(Ordering::SeqCst) == mine {
         let routine = thread::site().map(|site| site.routine);
         let what = format_args!("deadlock: the thread already holds the cancel spin lock");

@@ -76,7 +76,8 @@ pub(super) fn move_to(request: Packet, location: u8, place: GuestPtr<IO_STACK_LO
 
 /// Checks an IRP that is about to be sent to the next driver. Returns its current location.
 pub(super) fn check_sent(request: Packet) -> Result<u8, Fault> {
-    let (current, count) = (request.CurrentLocation().read()?, request.StackCount().read()?);
+    let current = request.CurrentLocation().read()?;
+    let count = request.StackCount().read()?;
     if current <= 1 {
         stop(Rule::BugCheck, format_args!("the IRP has no more stack locations (bug check 0x35)"));
     }
@@ -99,7 +100,8 @@ pub(super) fn check_sent(request: Packet) -> Result<u8, Fault> {
 
 /// Checks the stack location of an IRP that a driver completes, and corrects it.
 pub(super) fn check_location(request: Packet, location: u8) -> Result<(), Fault> {
-    let (current, count) = (request.CurrentLocation().read()?, request.StackCount().read()?);
+    let current = request.CurrentLocation().read()?;
+    let count = request.StackCount().read()?;
     if current > count.saturating_add(1) {
         let what =
             format_args!("CurrentLocation is {current}, but the IRP has {count} stack locations (bug check 0x44)");
@@ -126,7 +128,8 @@ pub(super) fn check_location(request: Packet, location: u8) -> Result<(), Fault>
 /// added to it.
 pub(super) fn check_completed(request: Packet, buffers: &Buffers) -> Result<(), Fault> {
     let block = request.IoStatus().read()?;
-    let (status, information) = (block.Status, block.Information);
+    let status = block.Status;
+    let information = block.Information;
     if let Some(limit) = buffers.limit.filter(|limit| information > *limit && is_used(status, buffers.copied)) {
         let what = format_args!("completes the request with {information} bytes, but its buffer has {limit}");
         verify::find(Rule::RequestMisuse, what);
@@ -147,7 +150,8 @@ const fn is_used(status: NtStatus, copied: bool) -> bool {
 
 /// Checks the MDLs of an IRP. The I/O manager frees those that a driver made for the IRP.
 fn check_lists(first: GuestPtr<MDL>, own: GuestPtr<MDL>) -> Result<(), Fault> {
-    let (mut list, mut has_own) = (first, own.is_null());
+    let mut list = first;
+    let mut has_own = own.is_null();
     for _ in 0..MAX_LISTS {
         if list.is_null() {
             break;

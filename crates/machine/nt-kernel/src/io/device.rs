@@ -398,7 +398,8 @@ impl Drop for Held {
 }
 
 fn link(call: &Call, name: GuestPtr<UNICODE_STRING>, target: GuestPtr<UNICODE_STRING>) -> Outcome {
-    let (name, target) = (name.text()?, target.text()?);
+    let name = name.text()?;
+    let target = target.text()?;
     let mut io = lock(&kernel().io);
     if io.links.iter().any(|link| names::are_same(&link.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);

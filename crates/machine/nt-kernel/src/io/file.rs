@@ -172,7 +172,8 @@ routines! { pub(super) ROUTINES;
         offset: GuestPtr<u64>,
         _key: Ignored<GuestPtr<u32>>,
     ) -> Outcome<NtStatus> {
-        let (signals, input) = (Signals { event, status }, buffer.read()?);
+        let signals = Signals { event, status };
+        let input = buffer.read()?;
         if let Some(file) = on_volume(handle) {
             if let Err(Failure::Status(status)) = volume::write(file, offset, &input) {
                 return signals.refuse(status);
@@ -253,7 +254,8 @@ routines! { pub(super) ROUTINES;
         class: i32,
     ) -> Outcome<NtStatus> {
         let Some(file) = object::of_kind(handle, "file") else { return fail(NtStatus::InvalidHandle) };
-        let (class, information) = (class.cast_unsigned(), buffer.read()?);
+        let class = class.cast_unsigned();
+        let information = buffer.read()?;
         let (result, count) = if lock(&kernel().io).volume.has(file) {
             (file_info::set(GuestPtr::new(file), class, &information)?, 0)
         } else {

@@ -172,7 +172,10 @@ pub fn entry(class: u32, listed: &Listed) -> Result<Vec<u8>, NtStatus> {
 
 /// Stores entries in a buffer. Returns the number of entries and of bytes.
 pub fn store(buffer: GuestPtr<u8>, room: u32, entries: &[Vec<u8>]) -> Result<(usize, u64), Fault> {
-    let (mut at, mut last, mut end, mut count) = (0_u64, None, 0, 0);
+    let mut at = 0_u64;
+    let mut last = None;
+    let mut end = 0;
+    let mut count = 0;
     for entry in entries {
         if at + entry.len() as u64 > room.into() {
             break;

@@ -139,7 +139,8 @@ fn store(information: &[u8], buffer: GuestSlice<u8>, length: Out<u32>) -> Outcom
 fn string_at(address: u64, text: &str) -> Vec<u8> {
     let text: Vec<u8> = text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
     let mut string = vec![0; size_of::<UNICODE_STRING>()];
-    let (length, buffer) = (text.len() as u16, address.wrapping_add(string.len() as u64));
+    let length = text.len() as u16;
+    let buffer = address.wrapping_add(string.len() as u64);
     put(&mut string, 0, &(length - 2).to_le_bytes());
     put(&mut string, 2, &length.to_le_bytes());
     put(&mut string, 8, &buffer.to_le_bytes());

@@ -168,7 +168,8 @@ fn connect(object: Object, device: GuestPtr<DEVICE_OBJECT>, interrupt: Interrupt
     let message = interrupt.message.filter(|_| by_message);
     listen(object, device, interrupt, false, move || {
         let serve = |irql: u8| {
-            let (routine, context) = (object.ServiceRoutine().read()?, object.ServiceContext().read()?);
+            let routine = object.ServiceRoutine().read()?;
+            let context = object.ServiceContext().read()?;
             let mut arguments = vec![object.address(), context];
             arguments.extend(message.map(u64::from));
             Ok::<bool, Fault>(call_back("interrupt service routine", irql, routine, &arguments) as u8 != 0)

@@ -18,7 +18,8 @@ pub fn are_same(one: &str, other: &str) -> bool {
 
 /// Returns the part of `name` that follows `base`: empty, or a path that begins with a backslash.
 pub fn rest_behind(name: &str, base: &str) -> Option<String> {
-    let (name, base) = (canonical(name), canonical(base));
+    let name = canonical(name);
+    let base = canonical(base);
     let same = !base.is_empty() && is_same_name(name.get(..base.len())?, &base);
     let rest = name.get(base.len()..).filter(|rest| same && (rest.is_empty() || rest.starts_with('\\')));
     rest.map(str::to_owned)

@@ -38,7 +38,8 @@ routines! { pub(super) ROUTINES;
         if category == EventCategoryTargetDeviceChange {
             // A registration has a reference to the file object, which the driver may close before it is notified.
             object::reference(data.address(), call.from);
-            let (file, context) = (data.cast(), context.address());
+            let file = data.cast();
+            let context = context.address();
             lock(&kernel().plug_play).push(Registered { handle, file, routine, context });
         }
         place.set(handle)?;

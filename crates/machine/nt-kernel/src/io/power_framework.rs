@@ -312,7 +312,8 @@ fn run(handle: Handle) {
             Some(Step::Wait(time, from)) => {
                 let due = kernel().scheduler.deadline(-i64::try_from(time).unwrap_or(i64::MAX));
                 let action = move || update(handle, |device| device.has_expired = device.is_waiting);
-                let (key, action) = (handle.address(), Some(std::sync::Arc::new(action) as _));
+                let key = handle.address();
+                let action = Some(std::sync::Arc::new(action) as _);
                 let timer = Timer { key, due, period: 0, signals: None, action, from };
                 kernel().scheduler.change(|state| state.timers.push(timer));
             }

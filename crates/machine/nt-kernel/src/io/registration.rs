@@ -107,7 +107,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn IoWriteErrorLogEntry(entry: GuestPtr<IO_ERROR_LOG_PACKET>) -> Result<(), Fault> {
-        let (code, status) = (entry.ErrorCode().read()?.as_int(), entry.FinalStatus().read()?.as_int());
+        let code = entry.ErrorCode().read()?.as_int();
+        let status = entry.FinalStatus().read()?.as_int();
         verify::announce(&format!("nt-host: error log: code {code:#010X}, status {status:#010X}"));
         lock(&kernel().pool).free_object(entry.address());
         Ok(())

@@ -65,7 +65,8 @@ fn query(device: Object) -> Result<Option<Vec<Object>>, Fault> {
     if !status.is_success() || relations.is_null() {
         return Ok(None);
     }
-    let (count, first) = (relations.Count().read()?, relations.Objects().address());
+    let count = relations.Count().read()?;
+    let first = relations.Objects().address();
     let found = GuestPtr::<Object>::new(first).array(count.into()).read()?;
     lock(&kernel().pool).free_object(relations.address());
     Ok(Some(found))

@@ -217,7 +217,8 @@ pub(crate) fn call_driver(device: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP
 
 /// Passes an IRP on to the device below, with the stack location that it has.
 pub fn forward(lower: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
-    let (current, place) = (request.CurrentLocation().read()?, request.CurrentStackLocation().read()?);
+    let current = request.CurrentLocation().read()?;
+    let place = request.CurrentStackLocation().read()?;
     contract::move_to(request, current.wrapping_add(1), place.at(1))?;
     call_driver(lower, request)
 }
@@ -391,7 +392,8 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
                 if is_live { Some(place.at(1).Control().read()? & SL_PENDING_RETURNED != 0) } else { None }
             };
             if let Some(is_marked) = is_marked {
-                let (pending, signaled) = (control & SL_PENDING_RETURNED != 0, event::signals() != signals);
+                let pending = control & SL_PENDING_RETURNED != 0;
+                let signaled = event::signals() != signals;
                 let ran = Ran { routine: routine.address(), result, pending, was_marked, is_marked, signaled };
                 rules::completion_ran(&ran, place.at(1))?;
             }

@@ -34,7 +34,8 @@ pub(super) fn sends(irp: Packet, place: Location) -> Result<(), Fault> {
         before
     });
     let History { origin, is_sent, registration, .. } = before.unwrap_or_default();
-    let (major, irql) = (place.MajorFunction().read()?, thread::irql());
+    let major = place.MajorFunction().read()?;
+    let irql = thread::irql();
     if irql >= DISPATCH
         && !matches!(
             major,

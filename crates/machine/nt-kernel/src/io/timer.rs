@@ -102,7 +102,8 @@ fn set(
     let action = move || {
         call_back(name, DISPATCH, callback, &arguments);
     };
-    let (key, action) = (timer.address(), Some(Arc::new(action) as _));
+    let key = timer.address();
+    let action = Some(Arc::new(action) as _);
     let timer = Timer { key, due, period, signals: None, action, from: call.from };
     kernel().scheduler.change(|state| state.timers.push(timer));
     was_set

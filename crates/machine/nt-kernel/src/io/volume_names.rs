@@ -51,7 +51,8 @@ routines! { pub(super) ROUTINES;
         if (size as usize) < size_of::<BOOTDISK_INFORMATION_EX>() {
             information.cast().write(disk)?;
         } else {
-            let (guid, is_gpt) = (GUID { Data: *b"nt-host disk 001" }, 1);
+            let guid = GUID { Data: *b"nt-host disk 001" };
+            let is_gpt = 1;
             information.write(BOOTDISK_INFORMATION_EX {
                 Disk: disk,
                 BootDeviceGuid: guid,

@@ -173,7 +173,8 @@ impl Data {
 
 /// Makes a node one that says how many bytes it needs. Returns the number of bytes that are now in the buffer.
 pub(super) fn set_too_small(node: GuestPtr<WNODE_ITEM>, needed: u32) -> Result<u64, Fault> {
-    let (node, size) = (node.cast::<WNODE_TOO_SMALL>(), size_of::<WNODE_TOO_SMALL>());
+    let node = node.cast::<WNODE_TOO_SMALL>();
+    let size = size_of::<WNODE_TOO_SMALL>();
     node.Header().BufferSize().write(size as u32)?;
     node.Header().Flags().write(WNODE_FLAG_TOO_SMALL)?;
     node.SizeNeeded().write(needed)?;

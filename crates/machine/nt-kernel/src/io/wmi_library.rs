@@ -97,8 +97,11 @@ fn system_control(driver: &Driver, irp: GuestPtr<IRP>, disposition: GuestPtr<u32
         return finish(irp, disposition, NtStatus::WmiInstanceNotFound, 0);
     }
     let data = Data::new(node, minor);
-    let (offset, size, item) = (data.offset.read()?, data.size.read()?, u64::from(node.ItemId().read()?));
-    let (room, bytes) = ((size_of_buffer as u32).saturating_sub(offset), buffer + u64::from(offset));
+    let offset = data.offset.read()?;
+    let size = data.size.read()?;
+    let item = u64::from(node.ItemId().read()?);
+    let room = (size_of_buffer as u32).saturating_sub(offset);
+    let bytes = buffer + u64::from(offset);
     let mut arguments = vec![device, irp.address(), index.into()];
     let (name, routine, missing) = match minor {
         IRP_MN_QUERY_SINGLE_INSTANCE => {
@@ -120,10 +123,8 @@ fn system_control(driver: &Driver, irp: GuestPtr<IRP>, disposition: GuestPtr<u32
         }
         _ if is_control => {
             // WmiEventControl is 0, WmiDataBlockControl 1.
-            let (function, on) = (
-                u64::from(minor >= IRP_MN_ENABLE_COLLECTION),
-                matches!(minor, IRP_MN_ENABLE_EVENTS | IRP_MN_ENABLE_COLLECTION),
-            );
+            let function = u64::from(minor >= IRP_MN_ENABLE_COLLECTION);
+            let on = matches!(minor, IRP_MN_ENABLE_EVENTS | IRP_MN_ENABLE_COLLECTION);
             arguments.extend([function, on.into()]);
             ("WmiFunctionControl", context.WmiFunctionControl(), NtStatus::Success)
         }
@@ -178,7 +179,9 @@ fn registration(driver: &Driver, buffer: GuestPtr<u8>, room: u32) -> Outcome<(Nt
     let places: GuestPtr<u64> = lock(&kernel().pool).try_new_objects(8)?;
     let flags = places.cast::<u32>();
     let name = places.at(1).cast::<UNICODE_STRING>();
-    let (path, resource, bus) = (places.at(3), places.at(4), places.at(6));
+    let path = places.at(3);
+    let resource = places.at(4);
+    let bus = places.at(6);
     let arguments = [device, flags.address(), name.address(), path.address(), resource.address(), bus.address()];
     let status = NtStatus::from_int(call_back("QueryWmiRegInfo", PASSIVE, routine, &arguments) as u32);
     let path = GuestPtr::<UNICODE_STRING>::new(path.read()?);

@@ -73,10 +73,13 @@ mod tests {
     #[test]
     fn reads_and_writes_end_with_the_space_and_identifiers_stay() {
         let mut space = Space::new(Some(&vec![0x11; 64]));
-        assert_eq!((space.part(60, 8).len(), space.part(64, 1).len(), space.part(u32::MAX, 1).len()), (4, 0, 0));
+        assert_eq!(space.part(60, 8).len(), 4);
+        assert_eq!(space.part(64, 1).len(), 0);
+        assert_eq!(space.part(u32::MAX, 1).len(), 0);
         assert_eq!(space.change(0, &[0x22; 8]), 8);
         assert_eq!(space.part(0, 8), [0x11, 0x11, 0x11, 0x11, 0x22, 0x22, 0x22, 0x22]);
-        assert_eq!((space.change(62, &[0x33; 8]), space.change(64, &[1])), (2, 0));
+        assert_eq!(space.change(62, &[0x33; 8]), 2);
+        assert_eq!(space.change(64, &[1]), 0);
         assert_eq!(space.number(62), 0x3333);
     }
 }

@@ -326,14 +326,16 @@ impl Pool {
             return verify::find(Rule::BadFree, format_args!("{address:#x} is {what}"));
         };
         if block.freed.is_some() {
-            let (tag, size) = (text(block.tag), block.size);
+            let tag = text(block.tag);
+            let size = block.size;
             return verify::find(Rule::DoubleFree, format_args!("frees {size} bytes with tag {tag} a second time"));
         }
         if block.of_host && !by_host {
             return verify::find(Rule::BadFree, format_args!("{address:#x} is the memory of a kernel object"));
         }
         if let Some(given) = tag.filter(|given| *given != 0 && given.to_le_bytes() != block.tag) {
-            let (ours, theirs) = (text(block.tag), text(given.to_le_bytes()));
+            let ours = text(block.tag);
+            let theirs = text(given.to_le_bytes());
             verify::find(
                 Rule::WrongTag,
                 format_args!("frees memory with tag {theirs} that was allocated with tag {ours}"),
@@ -428,7 +430,8 @@ impl Pool {
     pub fn report_leaks(&mut self, leaving: Leaving) {
         let is_left = |block: &&mut Block| block.freed.is_none() && !block.of_host && leaving.owns(block.from);
         for block in self.blocks.values_mut().filter(is_left) {
-            let (tag, size) = (text(block.tag), block.size);
+            let tag = text(block.tag);
+            let size = block.size;
             let what = format_args!("does not free {size} bytes with tag {tag}");
             verify::find_at(Rule::PoolLeak, block.routine, block.from, what);
             block.freed = Some(0);
@@ -489,7 +492,8 @@ mod tests {
             let address = pool.allocate(size, *b"Test", false, 1).expect("memory");
             pool.free(address, None, 1, false);
         }
-        assert_eq!((pool.used, pool.chunks.len()), (CHUNK, 1));
+        assert_eq!(pool.used, CHUNK);
+        assert_eq!(pool.chunks.len(), 1);
     }
 
     #[test]
@@ -501,7 +505,8 @@ mod tests {
                 let zeroed = pool.allocate_zeroed(Kind::NonPaged, size, *b"Test", 1).expect("memory");
                 let other = pool.allocate_as(Kind::NonPaged, size, *b"Test", 1).expect("memory");
                 let read = |address| super::bytes(address, size).read().expect("accessible memory");
-                assert_eq!((read(zeroed), read(other)), (vec![0; size as usize], vec![FRESH; size as usize]));
+                assert_eq!(read(zeroed), vec![0; size as usize]);
+                assert_eq!(read(other), vec![FRESH; size as usize]);
             }
         }
     }
@@ -511,7 +516,8 @@ mod tests {
     fn a_buffer_that_changes_is_inaccessible_until_it_is_read_and_after_it_is_freed() {
         let mut pool = Pool::new(None);
         let mut buffer = || pool.try_new_buffer(16).expect("memory");
-        let (first, second) = (buffer(), buffer());
+        let first = buffer();
+        let second = buffer();
         changing::attach(Box::leak(Box::default()));
         changing::request(0, 1);
         changing::watch(first, 16);

@@ -173,7 +173,9 @@ fn raises(list: GuestPtr<GENERAL_LOOKASIDE>) -> bool {
 }
 
 fn allocate_entry(call: &Call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
-    let (size, tag, kind) = (list.Size().read()?, list.Tag().read()?, list.Type().read()?);
+    let size = list.Size().read()?;
+    let tag = list.Tag().read()?;
+    let kind = list.Type().read()?;
     let routine = list.Allocate().read()?;
     if routine != own(ALLOCATE) {
         let arguments = [kind.into(), size.into(), tag.into(), list.address()];

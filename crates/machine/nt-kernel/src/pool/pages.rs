@@ -131,11 +131,14 @@ pub(super) mod tests {
 
     /// Opens and closes allocations of these numbers of pages, and checks which pages can be read.
     fn check(mut pages: Pages) {
-        let (mut open, mut used) = (Vec::new(), BTreeSet::new());
+        let mut open = Vec::new();
+        let mut used = BTreeSet::new();
         for count in (0..600).map(|number| number % 6 + 1).chain([WINDOW / PAGE, 1, 2 * WINDOW / PAGE, 2]) {
             let (start, _) = pages.open(count * PAGE, Protection::ReadWrite).expect("memory");
             let last = start + (count - 1) * PAGE;
-            assert!(is_readable(start) && is_readable(last) && !is_readable(last + PAGE));
+            assert!(is_readable(start));
+            assert!(is_readable(last));
+            assert!(!is_readable(last + PAGE));
             assert!((0..count).all(|page| used.insert(start + page * PAGE)), "no address is used twice");
             open.push((start, count));
         }
@@ -158,7 +161,9 @@ pub(super) mod tests {
         leave.chunks(3).for_each(|some| close(&mut pages, some));
         for _ in 0..1000 {
             let (again, _) = pages.open(PAGE, Protection::ReadWrite).expect("memory");
-            assert!(used.insert(again) && is_readable(again) && !is_readable(again + PAGE));
+            assert!(used.insert(again));
+            assert!(is_readable(again));
+            assert!(!is_readable(again + PAGE));
             place(again).write(7).expect("memory");
             pages.close(&mut [(again, PAGE)]);
             assert!(!is_readable(again));

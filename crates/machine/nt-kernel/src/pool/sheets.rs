@@ -43,7 +43,8 @@ impl Sheets {
     /// Creates sheets below an address, and prepares the first one. Returns `None` if there is no memory, or if the system does not
     /// support them: Linux marks pages of files since 6.15.
     pub(super) fn new(end: u64, limit: u64) -> Option<Self> {
-        let (current, used) = (end / SHEET * SHEET, BTreeMap::new());
+        let current = end / SHEET * SHEET;
+        let used = BTreeMap::new();
         let mut sheets = Self { file: memory_file().ok()?, banks: Vec::new(), current, bank: 0, ready: 0, used };
         sheets.prepare(limit)?;
         Some(sheets)
@@ -91,7 +92,8 @@ impl Sheets {
         let sheet = start / SHEET * SHEET;
         let Some((bank, used)) = self.used.get_mut(&sheet) else { return };
         *used = used.saturating_sub(slots.len() as u32);
-        let (bank, is_unused) = (*bank, *used == 0 && sheet != self.current);
+        let bank = *bank;
+        let is_unused = *used == 0 && sheet != self.current;
         if is_unused && release(sheet, SHEET) {
             self.used.remove(&sheet);
         } else if !guard(start, size) {

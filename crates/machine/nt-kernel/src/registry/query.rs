@@ -39,7 +39,8 @@ routines! { pub(super) ROUTINES;
         data: GuestSlice<u8>,
     ) -> Outcome {
         let key = existing(location, path, true)?;
-        let (name, data) = (name.text()?, data.read()?);
+        let name = name.text()?;
+        let data = data.read()?;
         let operation = Change::SetValue { value: &name, kind, data: &data.clone() };
         around(&super::routines::path(key), operation, || {
             change(|registry| registry.set(key, &name, (kind, data)));
@@ -49,7 +50,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE)]
     fn RtlDeleteRegistryValue(location: u32, path: GuestPtr<u16>, name: GuestPtr<u16>) -> Outcome {
-        let (key, name) = (existing(location, path, false)?, name.text()?);
+        let key = existing(location, path, false)?;
+        let name = name.text()?;
         around(&super::routines::path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
             if change(|registry| registry.remove(key, &name)) { Ok(()) } else { fail(NOT_FOUND) }
         })
@@ -118,7 +120,8 @@ fn query(
     let Some(top) = key(location, path, false)? else {
         return if location & RTL_REGISTRY_OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
     };
-    let (mut place, mut current) = (table, top);
+    let mut place = table;
+    let mut current = top;
     loop {
         let entry = place.read()?;
         if entry.QueryRoutine.is_null() && entry.Flags & (RTL_QUERY_REGISTRY_DIRECT | RTL_QUERY_REGISTRY_SUBKEY) == 0 {
@@ -157,7 +160,8 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, co
             return fail(NtStatus::NoMemory);
         }
         memory.write_all(&data)?;
-        let (size, place) = (data.len() as u64, entry.EntryContext.address());
+        let size = data.len() as u64;
+        let place = entry.EntryContext.address();
         let arguments = [entry.Name.address(), kind.into(), memory.address(), size, context.address(), place];
         let status = call_back("QueryRoutine", PASSIVE, entry.QueryRoutine, &arguments);
         lock(&kernel().pool).free_object(memory.address());
@@ -187,8 +191,10 @@ fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
     if let REG_SZ | REG_EXPAND_SZ | REG_MULTI_SZ = kind {
         // A `UNICODE_STRING` has at most 0xFFFF bytes; Windows truncates longer values.
         let data = data.get(..0xFFFF).unwrap_or(data);
-        let (string, length) = (place.cast::<UNICODE_STRING>(), data.len() as u16);
-        let (mut maximum, mut buffer) = (string.MaximumLength().read()?, string.Buffer().read()?);
+        let string = place.cast::<UNICODE_STRING>();
+        let length = data.len() as u16;
+        let mut maximum = string.MaximumLength().read()?;
+        let mut buffer = string.Buffer().read()?;
         if buffer.is_null() {
             // The driver must free the buffer.
             let memory = lock(&kernel().pool).allocate(length.into(), *b"RtlQ", true, call.from);

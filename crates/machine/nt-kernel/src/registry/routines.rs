@@ -59,7 +59,8 @@ routines! { pub(super) ROUTINES;
         buffer: GuestSlice<u8>,
         length: Out<u32>,
     ) -> Outcome {
-        let (key, name) = (key(handle)?, name.text()?);
+        let key = key(handle)?;
+        let name = name.text()?;
         around(&path(key), Change::Named(KeyOperation::QueryValue, &name), || {
             let Some(value) = lock(&kernel().registry).value(key, &name) else { return fail(NOT_FOUND) };
             store_value(class, (buffer, length), &name, value)
@@ -75,7 +76,8 @@ routines! { pub(super) ROUTINES;
         data: GuestSlice<u8>,
     ) -> Outcome {
         let data = data.read()?;
-        let (key, name) = (key(handle)?, name.text()?);
+        let key = key(handle)?;
+        let name = name.text()?;
         around(&path(key), Change::SetValue { value: &name, kind, data: &data.clone() }, || {
             let set = keys::change(|registry| registry.set(key, &name, (kind, data)));
             if set { done(()) } else { fail(NtStatus::InvalidHandle) }
@@ -84,7 +86,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE)]
     fn ZwDeleteValueKey(handle: KernelHandle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
-        let (key, name) = (key(handle)?, name.text()?);
+        let key = key(handle)?;
+        let name = name.text()?;
         around(&path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
             if keys::change(|registry| registry.remove(key, &name)) { done(()) } else { fail(NOT_FOUND) }
         })
@@ -147,7 +150,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn ZwRenameKey(handle: KernelHandle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
-        let (key, name) = (key(handle)?, name.text()?);
+        let key = key(handle)?;
+        let name = name.text()?;
         around(&path(key), Change::Named(KeyOperation::RenameKey, &name), || {
             if keys::change(|registry| registry.rename(key, &name)) { done(()) } else { fail(NtStatus::ObjectNameCollision) }
         })
@@ -204,7 +208,8 @@ fn open(
     disposition: Option<Out<u32>>,
 ) -> Outcome {
     let create = disposition.is_some();
-    let (root, name) = (attributes.RootDirectory().read()?, attributes.ObjectName().read()?);
+    let root = attributes.RootDirectory().read()?;
+    let name = attributes.ObjectName().read()?;
     let parent = if root == 0 { None } else { Some(key(KernelHandle::new(root))?) };
     let name = name.text()?;
     let operation = if create { KeyOperation::CreateKey } else { KeyOperation::OpenKey };
@@ -253,10 +258,12 @@ fn store_value(class: i32, target: Target, name: &str, (kind, data): keys::Value
 fn store_key(class: i32, target: Target, key: u64) -> Outcome {
     let path = path(key);
     let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-    let (whole, name) = (units(&path), units(path.rsplit_once('\\').map_or(&*path, |(_, name)| name)));
+    let whole = units(&path);
+    let name = units(path.rsplit_once('\\').map_or(&*path, |(_, name)| name));
     let time = kernel().scheduler.system_time().to_le_bytes();
     // The title index, then the offset and the length of the class name.
-    let (title, no_class) = (0, [u32::MAX, 0]);
+    let title = 0;
+    let no_class = [u32::MAX, 0];
     let (words, rest) = match class {
         KeyBasicInformation => (vec![title, name.len() as u32], name),
         KeyNodeInformation => (vec![title, no_class[0], no_class[1], name.len() as u32], name),

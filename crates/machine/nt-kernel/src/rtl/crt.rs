@@ -326,7 +326,8 @@ fn length<T: Unit>(text: GuestPtr<T>, limit: u64) -> Result<u64, Fault> {
 /// Compares strings. Reads no further than the first difference.
 fn compare<T: Unit>(one: GuestPtr<T>, other: GuestPtr<T>, limit: u64, fold: fn(T) -> T) -> Result<Ordering, Fault> {
     for index in 0..limit {
-        let (one, other) = (fold(one.at(index).read()?), fold(other.at(index).read()?));
+        let one = fold(one.at(index).read()?);
+        let other = fold(other.at(index).read()?);
         if one != other || one == T::default() {
             return Ok(one.cmp(&other));
         }
@@ -436,7 +437,8 @@ fn digits<T: Unit>(value: i128, width: u128, target: GuestPtr<T>, radix: i32) ->
 
 /// Returns the address of the first or last unit that is wanted, which may be the terminator.
 fn find<T: Unit>(text: GuestPtr<T>, wanted: T, last: bool) -> Result<Option<GuestPtr<T>>, Fault> {
-    let (mut place, mut found) = (text, None);
+    let mut place = text;
+    let mut found = None;
     loop {
         let unit = place.read()?;
         if unit == wanted {
@@ -450,7 +452,8 @@ fn find<T: Unit>(text: GuestPtr<T>, wanted: T, last: bool) -> Result<Option<Gues
 }
 
 fn find_text<T: Unit>(start: GuestPtr<T>, wanted: GuestPtr<T>) -> Result<Option<GuestPtr<T>>, Fault> {
-    let (units, wanted) = (text(start)?, text(wanted)?);
+    let units = text(start)?;
+    let wanted = text(wanted)?;
     if wanted.is_empty() {
         return Ok(Some(start));
     }

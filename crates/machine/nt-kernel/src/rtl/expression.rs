@@ -25,7 +25,8 @@ routines! { pub(super) ROUTINES;
         ignore_case: bool,
         _upper_case: Ignored<GuestPtr<u16>>,
     ) -> Result<bool, Fault> {
-        let (expression, name) = (expression.units()?, name.units()?);
+        let expression = expression.units()?;
+        let name = name.units()?;
         let name = if ignore_case { name.into_iter().map(upcase).collect() } else { name };
         Ok(matches(&expression, &name))
     }

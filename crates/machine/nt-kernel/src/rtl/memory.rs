@@ -105,7 +105,8 @@ fn safe_copy(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>, length: u64)
 
 /// Returns the index of the first byte in which two ranges differ, and its order.
 fn difference(one: GuestPtr<u8>, other: GuestPtr<u8>, length: u64) -> Result<Option<(u64, Ordering)>, Fault> {
-    let (a, b) = (one.array(length).read()?, other.array(length).read()?);
+    let a = one.array(length).read()?;
+    let b = other.array(length).read()?;
     let mut orders = (0..).zip(a.iter().zip(&b).map(|(a, b)| a.cmp(b)));
     Ok(orders.find(|(_, order)| order.is_ne()))
 }

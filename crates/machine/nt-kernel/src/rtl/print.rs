@@ -126,7 +126,8 @@ fn size(rest: &mut Rest<impl Iterator<Item = char>>) -> Size {
         return Size::Double;
     }
     if rest.next_if_eq(&'I').is_some() {
-        let (six, three) = (rest.next_if_eq(&'6').is_some(), rest.next_if_eq(&'3').is_some());
+        let six = rest.next_if_eq(&'6').is_some();
+        let three = rest.next_if_eq(&'3').is_some();
         if six {
             rest.next_if_eq(&'4');
         } else if three {

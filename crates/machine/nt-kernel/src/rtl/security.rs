@@ -347,7 +347,10 @@ impl Parts {
         }
         let relative = descriptor.cast::<SECURITY_DESCRIPTOR_RELATIVE>().read()?;
         let at = |offset: u32| if offset == 0 { GuestPtr::NULL } else { descriptor.cast::<u8>().at(offset.into()) };
-        let (owner, group, sacl, dacl) = (at(relative.Owner), at(relative.Group), at(relative.Sacl), at(relative.Dacl));
+        let owner = at(relative.Owner);
+        let group = at(relative.Group);
+        let sacl = at(relative.Sacl);
+        let dacl = at(relative.Dacl);
         Ok(Self { control, owner, group, sacl, dacl }.only_present())
     }
 

@@ -334,7 +334,8 @@ fn fill<T: Plain>(
         return fail(NtStatus::InvalidParameter);
     }
     let most = if target.is_null() { usize::MAX } else { room as usize / size_of::<T>() };
-    let (mut values, mut is_whole) = (Vec::new(), true);
+    let mut values = Vec::new();
+    let mut is_whole = true;
     for character in characters {
         if values.len() + character.len() > most {
             is_whole = false;

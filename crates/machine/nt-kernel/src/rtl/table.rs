@@ -349,7 +349,8 @@ fn look_up_full(
 
 /// Returns the element after the one at the cursor, and moves the cursor to it. The cursor is NULL at the start.
 fn next(table: Table, cursor: GuestPtr<u64>) -> Result<Option<GuestPtr<u8>>, Fault> {
-    let (nodes, last) = (elements(table.address), cursor.read()?);
+    let nodes = elements(table.address);
+    let last = cursor.read()?;
     let position = if last == 0 { Some(0) } else { nodes.iter().position(|node| *node == last).map(|at| at + 1) };
     let Some(node) = position.and_then(|position| nodes.get(position)) else { return Ok(None) };
     cursor.write(*node)?;

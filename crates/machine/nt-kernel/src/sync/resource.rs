@@ -257,9 +257,11 @@ pub(super) fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool)
         verify::find(breach, format_args!("acquires a resource outside of a critical region"));
     }
     let from = thread::site().map_or(0, |site| site.from);
-    let (exclusive, key) = (access == Access::Exclusive, reader(resource, thread::object().address()));
+    let exclusive = access == Access::Exclusive;
+    let key = reader(resource, thread::object().address());
     let attempt = |state: &mut State| {
-        let (readers, writer) = (resource.Readers().read()?, resource.Writer().read()?);
+        let readers = resource.Readers().read()?;
+        let writer = resource.Writer().read()?;
         let is_mine = writer == thread::object();
         let is_wanted = state.writers.contains_key(&resource.address());
         let yields = match access {

@@ -136,7 +136,9 @@ impl State {
         let mut fired = false;
         while let Some(index) = self.next_due(now) {
             let Some(timer) = self.timers.get_mut(index) else { break };
-            let (key, signals, action) = (timer.key, timer.signals, timer.action.clone());
+            let key = timer.key;
+            let signals = timer.signals;
+            let action = timer.action.clone();
             if timer.period == 0 {
                 self.timers.remove(index);
             } else {

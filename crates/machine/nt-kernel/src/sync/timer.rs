@@ -176,7 +176,8 @@ fn set(call: &Call, timer: GuestPtr<KTIMER>, due: i64, period: u32, dpc: GuestPt
     let was_set = kernel().scheduler.change(|state| state.unset(timer.address()));
     timer.Header().SignalState().write(0)?;
     let action = dpc.non_null().map(|dpc| -> Action { Arc::new(move || dpc::run(dpc)) });
-    let (key, period) = (timer.address(), u64::from(period) * MILLISECOND);
+    let key = timer.address();
+    let period = u64::from(period) * MILLISECOND;
     let entry = Timer { key, due, period, signals: Some(timer.Header()), action, from: call.from };
     thread::job_queued();
     kernel().scheduler.change(|state| state.timers.push(entry));
@@ -194,7 +195,8 @@ fn seconds_since(start: u64, time: GuestPtr<u64>, seconds: Out<u32>) -> Result<b
 /// Converts 100 ns units since 1601 to date and time.
 fn time_fields(time: u64) -> TIME_FIELDS {
     const DAY: u64 = 864_000_000_000;
-    let (days, rest) = (time / DAY, time % DAY);
+    let days = time / DAY;
+    let rest = time % DAY;
     let (year, month, day) = civil(days);
     let second = rest / 10_000_000;
     TIME_FIELDS {
@@ -214,7 +216,8 @@ fn time_fields(time: u64) -> TIME_FIELDS {
 fn time_of(fields: TIME_FIELDS) -> Option<u64> {
     // The members are signed.
     let year = u64::try_from(fields.Year.cast_signed()).ok()?;
-    let (month, day) = (u64::from(fields.Month), u64::from(fields.Day));
+    let month = u64::from(fields.Month);
+    let day = u64::from(fields.Day);
     let inside = fields.Hour < 24 && fields.Minute < 60 && fields.Second < 60 && fields.Milliseconds < 1000;
     // The year starts at least 365 days per year after 1601. There are at most `year / 4` leap days, and the date is
     // within 366 days of the start of its year.

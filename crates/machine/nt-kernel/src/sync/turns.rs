@@ -103,7 +103,9 @@ mod tests {
 
     /// Lets three threads make calls until each has made ten, and returns whose calls they were.
     fn order(schedule: u64) -> Vec<usize> {
-        let (mut turns, mut calls, mut order) = (Turns::new(3, schedule), [0; 3], Vec::new());
+        let mut turns = Turns::new(3, schedule);
+        let mut calls = [0; 3];
+        let mut order = Vec::new();
         (0..3).for_each(|member| turns.ready(member, |_| false));
         while let Some(current) = turns.current {
             order.push(current);
@@ -142,7 +144,8 @@ mod tests {
         turns.wait(1 - first, 8, |thread| thread == 7);
         assert_eq!(turns.current, None, "the first one is on its way");
         turns.ready(first, |_| false);
-        assert!(turns.is_current(first) && turns.count() == 3);
+        assert!(turns.is_current(first));
+        assert!(turns.count() == 3);
         turns.end(first, |_| false);
         turns.ready(1 - first, |_| false);
         assert!(turns.is_current(1 - first));

@@ -46,7 +46,8 @@ impl Waiters {
         all: bool,
     ) -> Result<Option<u32>, Fault> {
         let waiter = self.by_thread.get(&thread.address());
-        let (is_waiting, satisfied) = (waiter.is_some(), waiter.and_then(|waiter| waiter.satisfied));
+        let is_waiting = waiter.is_some();
+        let satisfied = waiter.and_then(|waiter| waiter.satisfied);
         let result = if satisfied.is_some() { Ok(satisfied) } else { acquire(objects, all, thread) };
         match (&result, is_waiting) {
             (Ok(None), false) => self.insert(thread, objects, all),

@@ -72,7 +72,8 @@ pub(super) fn find(layout: &Layout) -> Vec<Constant> {
 fn sections(layout: &Layout, executable: bool) -> impl Iterator<Item = (u32, &[u8])> {
     let wanted = layout.sections.iter().filter(move |section| section.is_executable() == executable);
     wanted.filter_map(|section: &Section| {
-        let (start, size) = (section.rva as usize, section.memory_size() as usize);
+        let start = section.rva as usize;
+        let size = section.memory_size() as usize;
         let end = start.saturating_add(size).min(layout.bytes.len());
         Some((section.rva, layout.bytes.get(start..end)?))
     })
@@ -98,7 +99,8 @@ fn is_variable_compared(code: &[(u32, &[u8])], variable: u32) -> bool {
         for (at, window) in bytes.windows(8).enumerate() {
             // A prefix, the opcode, the operand byte for an address relative to the next instruction, the distance.
             let [rex, opcode, operand, a, b, c, d, _] = *window else { continue };
-            let (end, distance) = (start + at as u32 + 7, i32::from_le_bytes([a, b, c, d]));
+            let end = start + at as u32 + 7;
+            let distance = i32::from_le_bytes([a, b, c, d]);
             if operand & 0xC7 != 5 || end.wrapping_add_signed(distance) != variable {
                 continue;
             }
@@ -146,7 +148,8 @@ fn use_of(code: &[u8], register: u8) -> Option<Use> {
     if matches!(opcode, 0xB8..=0xBF) {
         return ((opcode & 7) | (rex & 1) << 3 == register).then_some(Use::Replaced);
     }
-    let (first, second) = ((operand >> 3 & 7) | (rex & 4) << 1, (operand & 7) | (rex & 1) << 3);
+    let first = (operand >> 3 & 7) | (rex & 4) << 1;
+    let second = (operand & 7) | (rex & 1) << 3;
     let is_register = operand >> 6 == 3;
     if first != register && !(is_register && second == register) {
         return None;
@@ -205,7 +208,8 @@ mod tests {
 
     #[test]
     fn a_constant_that_is_compared_as_an_unsigned_number_is_replaced() {
-        let (old, new) = (0xFFFF_8000_0000_0000, LOWEST);
+        let old = 0xFFFF_8000_0000_0000;
+        let new = LOWEST;
         // cmp [rsp], rax; setae al
         assert_eq!(compared_operand(&load(&[0x48, 0x39, 0x04, 0x24, 0x0F, 0x93, 0xC0])), Some((old, new)));
         // xor edx, edx; cmp rcx, rax; jb

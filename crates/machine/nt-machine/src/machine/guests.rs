@@ -96,7 +96,8 @@ impl Guests {
             };
             let Some(ready) = waiting.iter().position(is_ready) else {
                 let names: Vec<&str> = waiting.iter().map(|guest| guest.name.as_str()).collect();
-                let (names, driver) = (names.join(", "), &driver.name);
+                let names = names.join(", ");
+                let driver = &driver.name;
                 return Err(format!("{names} import from each other in a circle, or from the driver {driver}"));
             };
             others.push(waiting.remove(ready));

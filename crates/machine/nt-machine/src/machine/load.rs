@@ -48,7 +48,8 @@ impl Resident {
 
 /// Returns why this Windows does not even map an image.
 fn refused(guest: &Guest) -> Option<(NtStatus, String)> {
-    let (os, needed) = (kernel().config.os, guest.layout.subsystem_version);
+    let os = kernel().config.os;
+    let needed = guest.layout.subsystem_version;
     let nt = os.nt_version();
     let image = guest.described();
     if needed > (nt.major, nt.minor) {
@@ -161,13 +162,15 @@ fn load_all(guests: &Guests) -> std_io::Result<Loaded> {
 
 /// Maps an image and calls its entry point, `DllInitialize` if it is loaded as an export driver. Returns the status.
 fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
-    let (number, layout) = (guest.number, &guest.layout);
+    let number = guest.number;
+    let layout = &guest.layout;
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
     let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;
     let mapped = Mapped::new(layout, cookie, address(switch::guard_check), address(switch::guard_dispatch), |index| {
         layout.imports.get(index).map_or(0, resolve)
     })?;
-    let (region, entry) = (mapped.region(), GuestPtr::new(mapped.entry()));
+    let region = mapped.region();
+    let entry = GuestPtr::new(mapped.entry());
     paging::add_sections(mapped.pageable());
     image::loaded(number, &guest.name, guest.role == Role::Framework, region, layout);
     system_calls::forbid(region);
@@ -193,7 +196,8 @@ fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
             function(region.base);
         }
     }
-    let (name, exports) = (guest.name.clone(), layout.exports.clone());
+    let name = guest.name.clone();
+    let exports = layout.exports.clone();
     let resident = Resident { number, name, mapped: mapped.clone(), driver, exports, is_library };
     lock(&parts().residents).push(resident.clone());
     let initialize = if is_library { resident.export(INITIALIZE).map(GuestPtr::new) } else { None };
@@ -280,7 +284,8 @@ fn report_calls_that_did_not_fail() {
 
 /// Reports everything that an image left behind as a leak, and removes the image.
 fn gone(resident: &Resident) {
-    let (kernel, leaving) = (kernel(), Leaving(resident.number));
+    let kernel = kernel();
+    let leaving = Leaving(resident.number);
     kernel.scheduler.settle();
     thread::report_leaks(leaving);
     let (timers, deferred) = kernel.scheduler.change(|state| {

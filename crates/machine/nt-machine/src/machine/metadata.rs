@@ -75,7 +75,8 @@ fn dir() -> PathBuf {
 
 impl Metadata {
     fn read() -> Self {
-        let (dir, mut metadata) = (dir(), Self::default());
+        let dir = dir();
+        let mut metadata = Self::default();
         for file in DIRS.iter().flat_map(|part| sources(&dir.join(part))) {
             metadata.add(&fs::read_to_string(file).expect("a source"));
         }
@@ -225,5 +226,6 @@ fn a_wrong_width_kind_or_number_is_found() {
     assert!(!check("Wait", &[&[ULONG], &[POINTER]], Kind::Status));
     assert!(!check("Wait", &[&[ULONG], &[POINTER], &[LONG]], Kind::Void));
     assert!(check("Print", &[&[POINTER], &[Kind::Rest]], ULONG));
-    assert!(check("Nothing", &[], Kind::Void) && !check("Nothing", &[], ULONG));
+    assert!(check("Nothing", &[], Kind::Void));
+    assert!(!check("Nothing", &[], ULONG));
 }

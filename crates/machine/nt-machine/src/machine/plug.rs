@@ -195,7 +195,8 @@ impl Machine {
     /// request is finished.
     #[must_use]
     pub fn begin(self, device: DeviceId, request: &IoRequest) -> u64 {
-        let (what, device) = (gaps::What::new(request), device.device());
+        let what = gaps::What::new(request);
+        let device = device.device();
         let _beginning = Beginning::new(device);
         begun(match File::open(device, "").or_stop() {
             Ok(file) => Begun { sent: file.begin(request), file: Some(file), closes: true, what, canceled: false },

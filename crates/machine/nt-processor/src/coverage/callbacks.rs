@@ -111,7 +111,8 @@ impl Callbacks {
         let functions: BTreeSet<u32> = used.filter(|rva| descent.begins_function(*rva)).collect();
         let functions = functions.into_iter().filter_map(|rva| Entry::new(layout, rva)).collect();
         let record = Record::new()?;
-        let (base, copies) = (AtomicU64::new(0), AtomicU64::new(0));
+        let base = AtomicU64::new(0);
+        let copies = AtomicU64::new(0);
         let size = layout.bytes.len() as u64;
         Ok(Self { inner: Arc::new(Inner { functions, size, record, base, copies }) })
     }

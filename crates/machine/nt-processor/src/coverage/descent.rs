@@ -107,7 +107,8 @@ impl<'a> Descent<'a> {
         work: &mut Vec<u32>,
         changed: &mut Vec<(u32, u8)>,
     ) -> Result<(), Contradiction> {
-        let (mut rva, mut leads) = (start, true);
+        let mut rva = start;
+        let mut leads = true;
         loop {
             let mark = self.mark(rva);
             if mark & START != 0 {

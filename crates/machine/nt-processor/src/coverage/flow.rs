@@ -23,7 +23,8 @@ pub(super) struct Found {
 /// Follows the values through instructions that are in the order of their addresses. A state is what holds on every way to a
 /// place that is known: where ways meet, what they have in common, and at the start of a loop, what the loop does not change.
 pub(super) fn follow_values(layout: &Layout, instructions: &[Instruction]) -> Found {
-    let (loops, entries) = (loops(instructions), entries(layout, instructions));
+    let loops = loops(instructions);
+    let entries = entries(layout, instructions);
     let mut follower = Follower {
         layout,
         found: Found::default(),
@@ -32,7 +33,8 @@ pub(super) fn follow_values(layout: &Layout, instructions: &[Instruction]) -> Fo
         arriving: HashMap::new(),
     };
     // What holds after the instruction before, and where that ends.
-    let (mut before, mut end) = (None, 0);
+    let mut before = None;
+    let mut end = 0;
     for (index, instruction) in instructions.iter().enumerate() {
         let rva = instruction.ip32();
         let arrived = follower.arriving.remove(&rva);
@@ -120,7 +122,8 @@ impl Follower<'_> {
             return None;
         }
         let scale = instruction.memory_index_scale();
-        let (base, index) = (instruction.memory_base(), instruction.memory_index());
+        let base = instruction.memory_base();
+        let index = instruction.memory_index();
         let (origin, index) = match (state.address(base), state.address(index)) {
             (Some(origin), _) => (origin, index),
             (None, Some(origin)) if scale == 1 => (origin, base),

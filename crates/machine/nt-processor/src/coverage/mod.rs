@@ -102,7 +102,10 @@ impl Coverage {
         let functions = Functions::from_layout(layout).iter().map(|function| function.begin).filter(is_block).collect();
         let comparisons = constants::compared(descent.instructions());
         let [hits, known, recent] = [true, true, false].map(|shared| Bitmap::new(blocks.len(), shared));
-        let (hits, known, recent, base) = (hits?, known?, recent?, AtomicU64::new(0));
+        let hits = hits?;
+        let known = known?;
+        let recent = recent?;
+        let base = AtomicU64::new(0);
         Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, comparisons, hits, known, recent, base }) })
     }
 

@@ -67,7 +67,8 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn new() -> io::Result<Self> {
-        let (jobs, moments) = (AtomicU32::new(0), AtomicU32::new(0));
+        let jobs = AtomicU32::new(0);
+        let moments = AtomicU32::new(0);
         Ok(Self { calls: Log::new()?, prints: Log::new()?, jobs, moments })
     }
 

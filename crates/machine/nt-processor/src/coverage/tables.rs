@@ -26,7 +26,9 @@ pub(super) fn handler_blocks(layout: &Layout) -> Vec<u32> {
         let contains = |rva: u32| function.begin <= rva && rva <= function.end;
         let scopes = (0..count).map(|index| {
             let field = |number: u32| word(layout, handler.data.checked_add(4 + index * 16 + number * 4)?);
-            let (begin, end, target) = (field(0)?, field(1)?, field(3)?);
+            let begin = field(0)?;
+            let end = field(1)?;
+            let target = field(3)?;
             (begin < end && contains(begin) && contains(end) && (target == 0 || contains(target))).then_some(target)
         });
         let targets: Option<Vec<u32>> = scopes.collect();

@@ -39,7 +39,8 @@ impl GuestPtr<CONTEXT> {
 
     /// Reads the registers from the structure.
     pub fn registers(self) -> Result<Registers, Fault> {
-        let (general, xmm) = (self.General().read()?, self.XmmRegisters().read()?);
+        let general = self.General().read()?;
+        let xmm = self.XmmRegisters().read()?;
         Ok(Registers { general, xmm, rip: self.Rip().read()? })
     }
 }

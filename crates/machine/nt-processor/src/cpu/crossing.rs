@@ -38,7 +38,8 @@ impl Crossing {
     /// routine, or where an exception was raised. `rsp` must be the stack pointer of that callback's frame; otherwise
     /// returns `None`.
     pub fn behind(rsp: u64) -> Option<Registers> {
-        let (stack, frame) = (thread::stack()?, GuestPtr::<CALL_FRAME>::new(rsp));
+        let stack = thread::stack()?;
+        let frame = GuestPtr::<CALL_FRAME>::new(rsp);
         if word(stack, frame.Mark().address())? != MARK {
             return None;
         }
@@ -92,7 +93,8 @@ impl Crossing {
 
 /// Returns the registers at which an exception was raised, or `None` if its area is not on this stack.
 fn raised_at(stack: Stack, area: GuestPtr<EXCEPTION_AREA>) -> Option<Registers> {
-    let (start, end) = (area.address(), area.after::<u8>().address());
+    let start = area.address();
+    let end = area.after::<u8>().address();
     (start >= stack.low() && start < end && end <= stack.high()).then(|| area.Context().registers().or_stop())
 }
 

@@ -83,7 +83,9 @@ pub struct PortAccess {
 
 /// Decodes an instruction that reads or writes a port.
 fn port_access(code: &[u8]) -> Option<PortAccess> {
-    let (mut rest, mut narrow, mut repeats) = (code, false, false);
+    let mut rest = code;
+    let mut narrow = false;
+    let mut repeats = false;
     while let [prefix @ (0x40..=0x4F | 0x66 | 0xF2 | 0xF3), tail @ ..] = rest {
         narrow |= *prefix == 0x66;
         repeats |= matches!(prefix, 0xF2 | 0xF3);
@@ -116,7 +118,8 @@ pub fn decode(code: &[u8]) -> Instruction {
     match rest {
         // CR8 is control register 0 with REX.R, or with a LOCK prefix in 32-bit code.
         [0x0F, op @ (0x20 | 0x22), modrm, ..] if modrm & 0x38 == 0 && rex & 4 != 0 => {
-            let (register, length) = ((modrm & 7) | ((rex & 1) << 3), prefix + 3);
+            let register = (modrm & 7) | ((rex & 1) << 3);
+            let length = prefix + 3;
             if *op == 0x20 {
                 Instruction::ReadIrql { register, length }
             } else {

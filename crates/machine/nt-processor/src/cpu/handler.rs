@@ -130,7 +130,8 @@ impl Home {
 
     /// Restores the segment registers. Until then, thread-local data must not be used. Returns what was changed.
     pub fn restore(&self) -> Restored {
-        let (fs, gs) = (self.fs.load(Ordering::Relaxed), self.gs.load(Ordering::Relaxed));
+        let fs = self.fs.load(Ordering::Relaxed);
+        let gs = self.gs.load(Ordering::Relaxed);
         let mut restored = Restored { fs: self.base(ARCH_GET_FS) != fs, gs: self.base(ARCH_GET_GS) != gs };
         if restored.fs {
             set_base(ARCH_SET_FS, fs);

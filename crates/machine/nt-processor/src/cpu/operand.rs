@@ -41,7 +41,9 @@ impl Operand {
 /// Returns the memory operand of the instruction at the start of `code`, or `None` if it has none or one relative to
 /// the instruction.
 pub fn operand(code: &[u8]) -> Option<Operand> {
-    let (mut rest, mut narrow, mut short) = (code, false, false);
+    let mut rest = code;
+    let mut narrow = false;
+    let mut short = false;
     while let [prefix @ (0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3), tail @ ..] = rest {
         narrow |= *prefix == 0x66;
         short |= *prefix == 0x67;
@@ -86,7 +88,9 @@ pub fn operand(code: &[u8]) -> Option<Operand> {
 /// Known are broadcasts, which count elements, and the moves of whole vectors, which count vectors. Only these moves
 /// require aligned addresses.
 const fn unit([first, second, third]: [u8; 3], opcode: u8) -> Option<i32> {
-    let (map, prefix, is_broadcast) = (first & 7, second & 3, third & 0x10 != 0);
+    let map = first & 7;
+    let prefix = second & 3;
+    let is_broadcast = third & 0x10 != 0;
     match (map, opcode, prefix) {
         (1..=3, ..) if is_broadcast => Some(if second & 0x80 == 0 { 4 } else { 8 }),
         (1, 0x10 | 0x11, 0 | 1) | (1, 0x28 | 0x29 | 0x2B | 0x6F | 0x7F | 0xE7, _) | (2, 0x2A, 1) => {
@@ -108,9 +112,13 @@ const fn names_operand(opcode: u8) -> bool {
 /// Returns the operand that the bytes after the opcode name. An 8-bit constant is multiplied by `unit`.
 fn sum(bytes: &[u8], extension: u8, unit: Option<i32>) -> Option<Operand> {
     let [modrm, tail @ ..] = bytes else { return None };
-    let (mode, low) = (modrm >> 6, modrm & 7);
-    let (base_bit, index_bit) = ((extension & 1) << 3, (extension & 2) << 2);
-    let (mut base, mut index, mut rest) = (Some(low | base_bit), None, tail);
+    let mode = modrm >> 6;
+    let low = modrm & 7;
+    let base_bit = (extension & 1) << 3;
+    let index_bit = (extension & 2) << 2;
+    let mut base = Some(low | base_bit);
+    let mut index = None;
+    let mut rest = tail;
     match (mode, low) {
         (3, _) | (0, 5) => return None,
         (_, 4) => {

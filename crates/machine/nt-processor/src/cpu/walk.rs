@@ -24,7 +24,8 @@ pub struct Frame {
 /// the host are left out: a driver's callback is followed by the driver's call that caused it.
 pub fn walk(start: &Registers, mut visit: impl FnMut(Frame) -> bool) {
     let Some(stack) = thread::stack() else { return };
-    let (mut registers, mut is_direct) = (*start, true);
+    let mut registers = *start;
+    let mut is_direct = true;
     for _ in 0..MOST {
         let Some((base, functions)) = image::functions(registers.rip) else {
             // The host's own code: either it called the driver back from a call, or the walk is over.

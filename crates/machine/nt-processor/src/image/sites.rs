@@ -51,10 +51,13 @@ mod tests {
     fn each_way_to_a_call_has_one_number_that_leads_back_to_its_address() {
         let way = |rva| [ImageOffset { image: 1, rva: 8 }, ImageOffset { image: 0, rva }];
         let mut sites = Sites::default();
-        let (first, second) = (sites.number(0x7F00_0000_1000, &way(1)), sites.number(0x7F00_0000_1000, &way(2)));
+        let first = sites.number(0x7F00_0000_1000, &way(1));
+        let second = sites.number(0x7F00_0000_1000, &way(2));
         assert_ne!(first, second);
         assert_eq!(sites.number(0x7F00_0000_1000, &way(1)), first);
-        assert!(is_number(first) && !is_number(0x7F00_0000_1000) && !is_number(u64::MAX));
+        assert!(is_number(first));
+        assert!(!is_number(0x7F00_0000_1000));
+        assert!(!is_number(u64::MAX));
         assert_eq!([first, second].map(|number| sites.address(number)), [Some(0x7F00_0000_1000); 2]);
     }
 }

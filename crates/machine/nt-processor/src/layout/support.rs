@@ -315,7 +315,8 @@ impl GuestPtr<LIST_ENTRY> {
 
     /// Removes this entry from its list.
     pub fn unlink(self) -> Result<(), Fault> {
-        let (after, before) = (self.Flink().read()?, self.Blink().read()?);
+        let after = self.Flink().read()?;
+        let before = self.Blink().read()?;
         before.Flink().write(after)?;
         after.Blink().write(before)
     }

@@ -37,8 +37,10 @@ fn objects_have_the_layouts_of_microsofts_metadata() {
     same!(IO_RESOURCE_DESCRIPTOR, services::IO_RESOURCE_DESCRIPTOR { Option Type ShareDisposition Flags u });
     let list = offset_of!(services::IO_RESOURCE_REQUIREMENTS_LIST, List);
     let descriptors = list + offset_of!(services::IO_RESOURCE_LIST, Descriptors);
-    assert_eq!((size_of::<IO_RESOURCE_REQUIREMENTS_LIST>(), descriptors), (40, 40));
-    assert_eq!((offset_of!(IO_RESOURCE_REQUIREMENTS_LIST, Version), list), (32, 32));
+    assert_eq!(size_of::<IO_RESOURCE_REQUIREMENTS_LIST>(), 40);
+    assert_eq!(descriptors, 40);
+    assert_eq!(offset_of!(IO_RESOURCE_REQUIREMENTS_LIST, Version), 32);
+    assert_eq!(list, 32);
     same!(DEVICE_RELATIONS, services::DEVICE_RELATIONS { Count Objects });
     same!(BUS_INTERFACE_STANDARD, services::BUS_INTERFACE_STANDARD {
         Size Version Context InterfaceReference InterfaceDereference TranslateBusAddress GetDmaAdapter SetBusData GetBusData

@@ -75,8 +75,8 @@ pub(super) fn fill(at: u64, byte: u8, length: u64) -> Result<(), Fault> {
 pub(super) fn copy(to: u64, from: u64, length: u64) -> Result<(), Fault> {
     check(from, length, Access::Read)?;
     check(to, length, Access::Write)?;
-    let (from, to) =
-        (ptr::with_exposed_provenance::<u8>(from as usize), ptr::with_exposed_provenance_mut::<u8>(to as usize));
+    let from = ptr::with_exposed_provenance::<u8>(from as usize);
+    let to = ptr::with_exposed_provenance_mut::<u8>(to as usize);
     for offset in 0..length as usize {
         // SAFETY: both ranges are registered.
         unsafe { to.add(offset).write(from.add(offset).read()) };

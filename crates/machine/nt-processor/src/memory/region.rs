@@ -166,7 +166,8 @@ pub fn map_file(file: &File, offset: u64, start: u64, size: u64) -> bool {
     if !is_long && file.set_len(offset + size).is_err() {
         return false;
     }
-    let (address, rights) = (ptr::with_exposed_provenance_mut(start as usize), Protection::ReadWrite.bits());
+    let address = ptr::with_exposed_provenance_mut(start as usize);
+    let rights = Protection::ReadWrite.bits();
     let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED;
     // SAFETY: callers pass ranges of regions that hold driver memory, to which Rust has no references.
     let result = unsafe { libc::mmap(address, size as usize, rights, flags, file.as_raw_fd(), offset.cast_signed()) };
@@ -209,7 +210,8 @@ fn advise_all(ranges: impl Iterator<Item = (u64, u64)>, advice: i32) -> bool {
     };
     let ranges: Vec<libc::iovec> = ranges.map(range).collect();
     let size: usize = ranges.iter().map(|range| range.iov_len).sum();
-    let (first, count) = (ranges.as_ptr(), ranges.len());
+    let first = ranges.as_ptr();
+    let count = ranges.len();
     // SAFETY: passes the ranges, as the count says. They are ranges of regions that hold driver memory, to which Rust has no
     // references.
     let advised = unsafe { libc::syscall(libc::SYS_process_madvise, THIS_PROCESS, first, count, advice, 0) };

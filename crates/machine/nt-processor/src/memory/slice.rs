@@ -62,7 +62,8 @@ impl<T: Plain> GuestSlice<T> {
         let mut values: Vec<T> = Vec::new();
         let step = (STEP / size_of::<T>() as u64).max(1);
         while (values.len() as u64) < self.length {
-            let (start, count) = (values.len(), (self.length - values.len() as u64).min(step) as usize);
+            let start = values.len();
+            let count = (self.length - values.len() as u64).min(step) as usize;
             values.reserve(count);
             // SAFETY: there is room for these elements.
             let place = unsafe { values.as_mut_ptr().add(start) };
@@ -92,7 +93,8 @@ impl GuestSlice<u8> {
 
     /// Copies a range of the same length from `source`; the two may overlap.
     pub fn copy_from(self, source: GuestPtr<u8>) -> Result<(), Fault> {
-        let (to, from) = (self.start.address(), source.address());
+        let to = self.start.address();
+        let from = source.address();
         if to.wrapping_sub(from) >= self.length {
             return access::copy(to, from, self.length);
         }

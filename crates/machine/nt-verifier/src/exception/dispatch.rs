@@ -150,7 +150,8 @@ fn call_handler(
         Fill0: 0,
     })?;
     REQUEST.set(None);
-    let (record, context) = (area.Record().address(), area.Context().address());
+    let record = area.Record().address();
+    let context = area.Context().address();
     let result = thread::call(routine, &[record, unwound.frame, context, area.Dispatcher().address()]);
     Ok(REQUEST.take().map_or(HandlerResult::Disposition(result as u32), HandlerResult::Leave))
 }

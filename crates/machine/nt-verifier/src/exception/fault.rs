@@ -227,7 +227,8 @@ fn end_in_host(trap: Trap, rip: u64, site: &FaultSite) -> ! {
 
 /// Undoes what the driver did to the processor's state. Returns whether the instruction can be executed again.
 fn resumes(trap: Trap, context: &mut Context<'_>, restored: Restored) -> bool {
-    let (rip, of_driver) = (context.rip(), image::contains(context.rip()));
+    let rip = context.rip();
+    let of_driver = image::contains(context.rip());
     if trap.number == ALIGNMENT && context.clear_alignment_check() {
         if of_driver {
             let detail = format_args!("uses an address that is not aligned, with the alignment check flag set");
@@ -403,13 +404,15 @@ pub(crate) fn jumps_to_itself(rip: u64) -> bool {
 /// Reports where this thread is, because it does not return from the driver.
 pub(crate) fn report_place(context: &Context<'_>) {
     if let Some((site, count)) = thread::repeating_call() {
-        let (routine, number) = (site.routine, thread::number());
+        let routine = site.routine;
+        let number = thread::number();
         let detail = format_args!("what {routine} queues here runs again and again: {count} times (thread {number})");
         verify::stop(Rule::Hang, Some(routine), site.from, detail);
     }
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
-    let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
+    let callback = thread::callback().unwrap_or("the driver");
+    let number = thread::number();
     if let Some((Site { routine, from }, count)) = thread::repeating_wait() {
         let detail =
             format_args!("{callback} does not return: it waits again and again, {count} times (thread {number})");

@@ -97,7 +97,9 @@ routines! { pub(crate) ROUTINES;
 
 /// Returns return addresses, starting with the caller's.
 fn back_trace(skip: u32, count: u32) -> Vec<u64> {
-    let (mut left, count, mut addresses) = (skip, (count as usize).min(MOST), Vec::new());
+    let mut left = skip;
+    let count = (count as usize).min(MOST);
+    let mut addresses = Vec::new();
     if let Some(registers) = walk::here() {
         walk::walk(&registers, |Frame { address, .. }| {
             if left != 0 {

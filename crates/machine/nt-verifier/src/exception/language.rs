@@ -35,7 +35,8 @@ pub(super) fn handle(
 ) -> Result<u32, Fault> {
     let DISPATCHER_CONTEXT { ControlPc, ImageBase: base, TargetIp, HandlerData: table, ScopeIndex, .. } =
         dispatcher.read()?;
-    let (rva, target) = (ControlPc.wrapping_sub(base), TargetIp.wrapping_sub(base));
+    let rva = ControlPc.wrapping_sub(base);
+    let target = TargetIp.wrapping_sub(base);
     let flags = record.ExceptionFlags().read()?;
     for index in ScopeIndex..table.read()? {
         let scope = table.after::<SCOPE_RECORD>().at(index.into()).read()?;

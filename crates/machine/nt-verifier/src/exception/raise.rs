@@ -86,7 +86,8 @@ pub(super) fn prepare(exception: &Exception, registers: &pe_image::unwind::Regis
 
 /// Handles a fault in driver code, on the host's stack. Returns the `CONTEXT` to continue with, or does not return.
 pub(super) extern "sysv64" fn handle_fault(area: u64) -> u64 {
-    let (area, pending) = (Area::new(area), fault::take_pending());
+    let area = Area::new(area);
+    let pending = fault::take_pending();
     thread::set_fault(None);
     if is_taken(|| dispatch(area)) {
         return area.Context().address();
@@ -114,7 +115,8 @@ fn is_taken(run: impl FnOnce() -> Result<bool, Fault>) -> bool {
 /// Handles an exception at the call of a routine. Returns only if no handler takes it.
 fn leave_routine(crossing: Crossing, exception: &Exception, run: impl FnOnce(Area) -> Result<bool, Fault>) {
     let registers = crossing.all_registers();
-    let (level, at) = (crossing.level(), thread::driver_stack());
+    let level = crossing.level();
+    let at = thread::driver_stack();
     let Some(area) = exception.below(at, &registers, None) else { return };
     thread::set_driver_stack(area.address());
     if is_taken(|| run(area)) {

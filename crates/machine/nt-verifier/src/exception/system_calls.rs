@@ -33,7 +33,9 @@ pub fn forbid(region: Region) {
     if region.base >> 32 != end >> 32 || image::count_unloaded() >= MOST {
         return;
     }
-    let (high, low, end) = ((end >> 32) as u32, region.base as u32, end as u32);
+    let high = (end >> 32) as u32;
+    let low = region.base as u32;
+    let end = end as u32;
     let mut filter = [
         step(LOAD, ARCHITECTURE, 0, 0),
         step(EQUAL, X86_64, 0, 6),
@@ -54,7 +56,9 @@ pub fn forbid_pool(region: Region) {
         return;
     }
     let end = region.base + region.size;
-    let (high, low, end) = ((region.base >> 32) as u32, region.base as u32, (end >> 32) as u32);
+    let high = (region.base >> 32) as u32;
+    let low = region.base as u32;
+    let end = (end >> 32) as u32;
     let mut filter = [
         step(LOAD, ARCHITECTURE, 0, 0),
         step(EQUAL, X86_64, 0, 7),

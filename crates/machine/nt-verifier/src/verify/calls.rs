@@ -54,7 +54,8 @@ impl Calls {
 
     /// Returns the calls that led to `place`, or `None` if this thread is not at `place`.
     fn current(place: u64) -> Option<Self> {
-        let (mut calls, mut first) = (Self::default(), None);
+        let mut calls = Self::default();
+        let mut first = None;
         walk::walk(&walk::here()?, |frame| match first {
             Some(_) => calls.push(frame),
             None => *first.insert(frame.address) == place,

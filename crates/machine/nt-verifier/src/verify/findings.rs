@@ -251,9 +251,12 @@ mod tests {
         findings.add(&record);
         let [read] = findings.read().try_into().ok().expect("one record");
         let place = ImageOffset { image: 0, rva: 0x1234 };
-        assert_eq!((read.rule(), read.irql(), read.place()), (Rule::PoolLeak, 2, Some(place)));
+        assert_eq!(read.rule(), Rule::PoolLeak);
+        assert_eq!(read.irql(), 2);
+        assert_eq!(read.place(), Some(place));
         assert!(read.is_call());
-        assert_eq!((read.routine().as_deref(), read.detail().as_str()), (Some("ExFreePool"), "16 bytes"));
+        assert_eq!(read.routine().as_deref(), Some("ExFreePool"));
+        assert_eq!(read.detail().as_str(), "16 bytes");
     }
 
     #[test]
@@ -271,7 +274,8 @@ mod tests {
                 format_args!("{long}"),
             ));
         }
-        assert_eq!((findings.read().len(), findings.cut()), (256, 744));
+        assert_eq!(findings.read().len(), 256);
+        assert_eq!(findings.cut(), 744);
         assert!(findings.read().iter().all(|record| record.detail().chars().all(|c| c == 'ä')));
     }
 
@@ -281,12 +285,15 @@ mod tests {
         let text = |findings: Findings| findings.output().into_iter().map(|part| part.text).collect::<String>();
         findings.print("hello ");
         findings.print("world");
-        assert_eq!((text(findings).as_str(), findings.output_dropped()), ("hello world", 0));
+        assert_eq!(text(findings).as_str(), "hello world");
+        assert_eq!(findings.output_dropped(), 0);
         findings.print("12345");
-        assert_eq!((text(findings).as_str(), findings.output_dropped()), ("hello world1", 4));
+        assert_eq!(text(findings).as_str(), "hello world1");
+        assert_eq!(findings.output_dropped(), 4);
         findings.print("6");
         findings.announce("7");
-        assert_eq!((text(findings).as_str(), findings.output_dropped()), ("hello world1", 8));
+        assert_eq!(text(findings).as_str(), "hello world1");
+        assert_eq!(findings.output_dropped(), 8);
         Findings::new(0).expect("memory").print("nothing fits");
     }
 

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_gap_is_one_line_with_its_advice() {
-        let (kind, detail) = (GapKind::NotStarted, "EvtDeviceD0Entry failed".to_owned());
+        let kind = GapKind::NotStarted;
+        let detail = "EvtDeviceD0Entry failed".to_owned();
         let gap = Gap { kind, detail, advice: vec!["try --resource line".into()] };
         assert_eq!(gap.to_string(), "not-started: EvtDeviceD0Entry failed; try --resource line");
         assert_eq!(Gap { advice: Vec::new(), ..gap }.to_string(), "not-started: EvtDeviceD0Entry failed");

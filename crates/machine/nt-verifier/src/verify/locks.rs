@@ -174,7 +174,8 @@ mod tests {
     fn held_locks_are_counted_and_returned() {
         let mut locks = Locks::default();
         locks.acquired(LockKind::Mutex, 1, 5, 50);
-        assert_eq!((locks.held_by(1), locks.newest_of(1)), (1, Some((LockKind::Mutex, 50))));
+        assert_eq!(locks.held_by(1), 1);
+        assert_eq!(locks.newest_of(1), Some((LockKind::Mutex, 50)));
         assert!(!locks.holds_spin_lock(1));
         locks.released(2, 5);
         assert_eq!(locks.held_by(1), 0);

@@ -49,8 +49,10 @@ impl Verifier {
     /// Creates a verifier that records in `findings`. Fails if there is no pipe for its events.
     pub fn new(findings: Findings) -> io::Result<Self> {
         let channel = notify::Channel::new()?;
-        let (remembered, gaps) = (calls::Remembered::default(), gap::Shared::default());
-        let (stopped, framework) = (AtomicBool::new(false), AtomicBool::new(false));
+        let remembered = calls::Remembered::default();
+        let gaps = gap::Shared::default();
+        let stopped = AtomicBool::new(false);
+        let framework = AtomicBool::new(false);
         Ok(Self { findings, channel, stopped, framework, remembered, gaps })
     }
 

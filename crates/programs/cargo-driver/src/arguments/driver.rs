@@ -202,7 +202,8 @@ mod tests {
         // A WDK of the environment is an option, too.
         assert_eq!(Options { wdk: None, ..options(line) }, expected);
         let packages = options("driver --manifest-path /a/Cargo.toml -p one --package two");
-        assert_eq!((packages.packages, packages.profile), (words(&["one", "two"]), String::from("release")));
+        assert_eq!(packages.packages, words(&["one", "two"]));
+        assert_eq!(packages.profile, String::from("release"));
         assert!(options("driver --manifest-path a/Cargo.toml").manifest.ends_with(Path::new("a/Cargo.toml")));
     }
 
@@ -221,7 +222,8 @@ mod tests {
             assert_eq!(nearest(&root.join(dir)).ok().as_ref(), Some(&manifest), "{dir}");
         }
         let error = nearest(&root).unwrap_err().to_string();
-        assert!(error.contains("--manifest-path") && error.contains("cargo driver new"), "{error}");
+        assert!(error.contains("--manifest-path"), "{error}");
+        assert!(error.contains("cargo driver new"), "{error}");
         fs::remove_dir_all(root).unwrap();
     }
 }

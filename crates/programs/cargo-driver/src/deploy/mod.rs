@@ -62,7 +62,8 @@ pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
     let mut report = |progress: Progress<'_>| match progress {
         Progress::Begun(step) => {
             if step == Step::Restart {
-                let (host, limit) = (&line.host, line.timeout.as_secs());
+                let host = &line.host;
+                let limit = line.timeout.as_secs();
                 info(&format!("{:<12} waiting until {host} has restarted, at most {limit} s", step.as_str()));
             }
             activity = Some(Activity::begin(step.as_str()));

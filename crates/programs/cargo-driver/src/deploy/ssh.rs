@@ -139,7 +139,8 @@ impl Ssh {
         separate(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
-        let (output, errors) = (gather(child.stdout.take()), gather(child.stderr.take()));
+        let output = gather(child.stdout.take());
+        let errors = gather(child.stderr.take());
         if let Some(mut stdin) = child.stdin.take() {
             // A program that has ended does not read it. Its exit code says why.
             let _ = stdin.write_all(input.as_bytes());
@@ -236,7 +237,8 @@ mod tests {
         for word in ["", "a b", "a;b", "$x", "`x`", "%x%", "a\\b", "{a}", "a\nb", "'a'"] {
             assert!(!is_plain(word), "{word}");
         }
-        assert!(is_plain("cargo-driver-deploy/my_driver/install.ps1") && is_plain("-Start"));
+        assert!(is_plain("cargo-driver-deploy/my_driver/install.ps1"));
+        assert!(is_plain("-Start"));
         for host in ["", "-oProxyCommand=x", "a b"] {
             assert!(Ssh::new(host, None, Duration::ZERO).is_err(), "{host}");
         }

@@ -52,7 +52,8 @@ fn a_driver_and_its_tests_run_on_the_framework_that_is_chosen() {
     let repository = repository();
     let folder = std::env::temp_dir().join(format!("cargo-driver-original-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
-    let (workspace, driver) = (folder.join("kmdf"), folder.join("kmdf/echo"));
+    let workspace = folder.join("kmdf");
+    let driver = folder.join("kmdf/echo");
     copy(&repository.join("crates/toolchain/wdk-kit/tests/drivers/kmdf"), &workspace);
     edit(&workspace.join("Cargo.toml"), r#"["echo", "lacking", "subsystems", "timer"]"#, r#"["echo"]"#);
     edit(&workspace.join("Cargo.toml"), r#"["echo", "subsystems", "timer"]"#, r#"["echo"]"#);
@@ -69,7 +70,8 @@ fn a_driver_and_its_tests_run_on_the_framework_that_is_chosen() {
     };
     let ends = |arguments: &[&str], framework: Option<&str>, success: bool, text: &str| {
         let (succeeded, printed) = command(arguments, framework);
-        assert!(succeeded == success && printed.contains(text), "{arguments:?}, {framework:?}: {printed}");
+        assert!(succeeded == success, "{arguments:?}, {framework:?}: {printed}");
+        assert!(printed.contains(text), "{arguments:?}, {framework:?}: {printed}");
     };
     ends(&["framework", "add", file.to_str().unwrap()], None, true, "KMDF 1.9");
     ends(&["init", "--wdk-etw", repository.to_str().unwrap()], None, true, "host-tests");
@@ -143,7 +145,11 @@ fn the_sample_is_built_for_1_9_and_writes_the_same_events() {
 
 /// Sends the requests that the sample serves, and one that it refuses.
 fn requests(device: &Device) -> Result<Vec<String>, nt_host::Error> {
-    let (echo, statistics, interval, statuses, unknown) = (0x22_E000, 0x22_6004, 0x22_A008, 0x22_600C, 0x22_E03C);
+    let echo = 0x22_E000;
+    let statistics = 0x22_6004;
+    let interval = 0x22_A008;
+    let statuses = 0x22_600C;
+    let unknown = 0x22_E03C;
     let requests: [(u32, &[u8]); 9] = [
         (statuses, b""),
         (interval, &[100, 0, 0, 0]),

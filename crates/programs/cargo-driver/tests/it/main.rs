@@ -87,11 +87,13 @@ fn a_driver_that_exists_gets_tests_and_settings_once() {
     let output = init();
     assert!(output.status.success(), "{}", printed(&output));
     let manifest = fs::read_to_string(place.join("host-tests/Cargo.toml")).unwrap();
-    assert!(manifest.contains("name = \"echo_2-tests\"") && manifest.contains("nt-host = { path = "), "{manifest}");
+    assert!(manifest.contains("name = \"echo_2-tests\""), "{manifest}");
+    assert!(manifest.contains("nt-host = { path = "), "{manifest}");
     assert!(place.join(".vscode/settings.json").is_file());
     fs::write(place.join("host-tests/tests/driver.rs"), "mine").unwrap();
     let output = init();
-    assert!(output.status.success() && printed(&output).contains("was not changed"), "{}", printed(&output));
+    assert!(output.status.success(), "{}", printed(&output));
+    assert!(printed(&output).contains("was not changed"), "{}", printed(&output));
     assert_eq!(fs::read_to_string(place.join("host-tests/tests/driver.rs")).unwrap(), "mine");
 }
 

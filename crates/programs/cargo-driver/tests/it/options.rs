@@ -71,7 +71,8 @@ fn settings_for_editors_are_those_that_the_folder_has() {
     assert!(fs::read_to_string(place.join(".zed/settings.json")).unwrap().contains("overrideCommand"));
     assert!(!place.join(".vscode").exists());
     assert!(run_in(&place, &["editor", "vscode", "neovim"]).status.success());
-    assert!(place.join(".vscode/settings.json").is_file() && place.join(".nvim.lua").is_file());
+    assert!(place.join(".vscode/settings.json").is_file());
+    assert!(place.join(".nvim.lua").is_file());
 }
 
 #[test]
@@ -115,13 +116,15 @@ fn a_new_driver_depends_on_what_the_program_was_installed_from() {
     }
     let workflow = read(".github/workflows/driver.yml");
     let install = "cargo install --locked --git https://example.com/a.git --rev 0a1b2c cargo-driver\n";
-    assert!(workflow.contains(install) && !workflow.contains("sed "), "{workflow}");
+    assert!(workflow.contains(install), "{workflow}");
+    assert!(!workflow.contains("sed "), "{workflow}");
     assert!(!read("src/lib.rs").contains("// trace"));
     let settings: Value = serde_json::from_str(&read(".vscode/settings.json")).unwrap();
     assert_eq!(settings["rust-analyzer.cargo.target"], "x86_64-pc-windows-msvc");
 
     // A program that was not installed belongs to its clone.
     let output = run_in(&place, &["new", "from-clone"]);
-    assert!(output.status.success() && printed(&output).contains("by path"), "{}", printed(&output));
+    assert!(output.status.success(), "{}", printed(&output));
+    assert!(printed(&output).contains("by path"), "{}", printed(&output));
     assert!(!place.join("from-clone/.github").exists());
 }

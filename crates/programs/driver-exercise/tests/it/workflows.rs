@@ -131,7 +131,8 @@ fn the_jobs_of_the_workflows_pass_on_a_simulated_machine() {
             assert!(machine.0.state().is_empty(), "{command}");
         }
         let evidence = driver_exercise::Evidence::read(&machine.path("evidence/evidence.json")).unwrap();
-        assert!(evidence.is_good() && evidence.place.contains("windows-2025"), "{evidence:?}");
+        assert!(evidence.is_good(), "{evidence:?}");
+        assert!(evidence.place.contains("windows-2025"), "{evidence:?}");
         assert_eq!(evidence.classes.len(), etw_session::info::all().len());
     }
 }
@@ -149,7 +150,8 @@ fn the_plan_of_a_new_driver_names_its_provider() {
         let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("new-{kind}.toml"));
         fs::write(&path, text).unwrap();
         let (name, plan) = driver_exercise::Plan::from_manifest(&path).unwrap();
-        assert_eq!((name.as_str(), plan.provider.as_str()), ("my_driver", "Example.MyDriver"), "{kind}");
+        assert_eq!(name.as_str(), "my_driver", "{kind}");
+        assert_eq!(plan.provider.as_str(), "Example.MyDriver", "{kind}");
         assert_eq!(plan.requests().map_or(0, |requests| requests.requests.len()), count, "{kind}");
     }
     let trace = fs::read_to_string(root().join("crates/toolchain/driver-build/templates/common/src/trace.rs")).unwrap();
@@ -161,7 +163,8 @@ fn the_plan_of_a_new_driver_names_its_provider() {
 fn results_are_uploaded_whatever_happened() {
     for text in [fs::read_to_string(root().join(OURS)).unwrap(), template()] {
         for block in text.split("\n      - ").filter(|block| block.contains("path: evidence")) {
-            assert!(block.contains("uses: actions/upload-artifact") && block.contains("if: always()"), "{block}");
+            assert!(block.contains("uses: actions/upload-artifact"), "{block}");
+            assert!(block.contains("if: always()"), "{block}");
         }
         let exercises = text.split("\n      - ").filter(|block| block.contains("driver-exercise.exe run"));
         for block in exercises {

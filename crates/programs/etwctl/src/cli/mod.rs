@@ -277,17 +277,21 @@ mod tests {
     fn options_can_be_anywhere_and_take_values_in_both_forms() {
         let line = parsed("enable S --any=0x2 P --level 4 --pid 1 --pid 2 --json").unwrap();
         let Command::Enable(enable) = line.command else { panic!("a command") };
-        assert_eq!((enable.session.as_str(), enable.provider.name.as_str()), ("S", "P"));
-        assert_eq!((enable.requested.any, enable.requested.level.map(Level::as_int)), (0x2, Some(4)));
+        assert_eq!(enable.session.as_str(), "S");
+        assert_eq!(enable.provider.name.as_str(), "P");
+        assert_eq!(enable.requested.any, 0x2);
+        assert_eq!(enable.requested.level.map(Level::as_int), Some(4));
         assert_eq!(enable.pids, [1, 2]);
-        assert!(line.global.json && !enable.requested.group);
+        assert!(line.global.json);
+        assert!(!enable.requested.group);
     }
 
     #[test]
     fn words_after_two_dashes_are_arguments() {
         let line = parsed("info set 3 -- --odd").unwrap();
         let Command::Info(Info::Set(set)) = line.command else { panic!("a command") };
-        assert_eq!((set.class.0.class.as_int(), set.values), (3, vec!["--odd".to_owned()]));
+        assert_eq!(set.class.0.class.as_int(), 3);
+        assert_eq!(set.values, vec!["--odd".to_owned()]);
     }
 
     #[test]

@@ -37,7 +37,8 @@ pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure
     let files = schemas::files(&line.schemas)?;
     let jobs = line.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     let plan = Plan::new(address_space(), jobs.clamp(1, line.files.len().max(1)))?;
-    let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
+    let next = AtomicUsize::new(0);
+    let outcome = Mutex::new(Outcome::default());
     let claimed = Mutex::new(HashSet::new());
     let work = || {
         while let Some(path) = line.files.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -81,7 +82,8 @@ pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure
             ("events", outcome.events.into()),
         ])?;
     } else {
-        let (added, events) = (counted(outcome.added, "trace"), counted(outcome.events, "event"));
+        let added = counted(outcome.added, "trace");
+        let events = counted(outcome.events, "event");
         context.done(&format!("added {added} with {events}; {} were there already", outcome.skipped))?;
     }
     outcome.notes.iter().for_each(|text| command_line::note(text));
@@ -117,7 +119,8 @@ impl Plan {
         let Some(limit) = limit else { return Ok(Self { jobs, rows: MAX_ROWS }) };
         let minimum = PROGRAM + TRACE + MIN_ROWS;
         if limit < minimum {
-            let (limit, minimum) = (limit / MIB, minimum / MIB);
+            let limit = limit / MIB;
+            let minimum = minimum / MIB;
             return Err(Failure::Usage(format!(
                 "the address space of this process is limited to {limit} MiB, and a dataset needs {minimum} MiB: raise the limit \
                  (ulimit -v)"

@@ -181,7 +181,8 @@ pub(super) fn doctor(context: &Context<'_>, line: &Doctor) -> Result<(), Failure
         (context.machine.description().to_owned(), checks, Ok(()))
     };
     let problems = checks.problems();
-    let (name, guid) = (provider.name.as_str(), provider.guid.to_string());
+    let name = provider.name.as_str();
+    let guid = provider.guid.to_string();
     if context.is_json {
         context.record(vec![
             ("provider", name.into()),
@@ -191,7 +192,8 @@ pub(super) fn doctor(context: &Context<'_>, line: &Doctor) -> Result<(), Failure
             ("checks", checks.json()),
         ])?;
     } else {
-        let (name, source) = (escaped(name), escaped(&source));
+        let name = escaped(name);
+        let source = escaped(&source);
         context.done(&format!("provider {name} ({guid}), {source}\n\n{}", checks.text().trim_end()))?;
         context.caveat();
     }

@@ -95,7 +95,8 @@ pub(super) fn get(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> 
         14 => guids(context, of_session::<DisallowedProviders>(context, line)?.0),
         17 => {
             let limits: PeriodicCaptureLimits = machine.query()?;
-            let (seconds, most) = (limits.least_seconds, limits.most_providers);
+            let seconds = limits.least_seconds;
+            let most = limits.most_providers;
             context.record(vec![("least_seconds", seconds.into()), ("most_providers", most.into())])
         }
         19 => number(context, machine.max_sessions()?),

@@ -14,7 +14,8 @@ pub(super) fn check(machine: &Machine, status: &SessionStatus) -> Result<(), Fai
 }
 
 fn causes(status: &SessionStatus, file_error: Option<String>) -> Vec<String> {
-    let (buffers, unread) = (status.log_buffers_lost, status.real_time_buffers_lost);
+    let buffers = status.log_buffers_lost;
+    let unread = status.real_time_buffers_lost;
     let count = |number: u32, what| counted(number.into(), what);
     let mut causes = Vec::new();
     match (file_error, buffers) {

@@ -28,21 +28,24 @@ pub(super) fn enable(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     if let Some(text) = line.provider.note().filter(|_| !line.requested.group) {
         note(&text);
     }
-    let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
+    let session = context.attach(&line.session)?;
+    let guid = line.provider.guid;
     on(&session, guid, line.requested.group).enable(&request)?;
     context.done(&format!("enabled {guid} on {}", escaped(session.name())))
 }
 
 /// Disables a provider in a session.
 pub(super) fn disable(context: &Context<'_>, line: &Disable) -> Result<(), Failure> {
-    let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
+    let session = context.attach(&line.session)?;
+    let guid = line.provider.guid;
     on(&session, guid, line.group).disable()?;
     context.done(&format!("disabled {guid} on {}", escaped(session.name())))
 }
 
 /// Asks a provider to log its state.
 pub(super) fn capture(context: &Context<'_>, line: &Capture) -> Result<(), Failure> {
-    let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
+    let session = context.attach(&line.session)?;
+    let guid = line.provider.guid;
     on(&session, guid, line.requested.group).capture_with(&request(&line.requested))?;
     context.done(&format!("asked {guid} to log its state"))
 }

@@ -29,7 +29,8 @@ pub(super) fn inputs(line: &cli::SchemaFiles) -> Inputs {
 
 /// Reads the files and folders that the command line names.
 pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {
-    let (mut files, mut messages) = (SchemaFiles::default(), Messages::default());
+    let mut files = SchemaFiles::default();
+    let mut messages = Messages::default();
     for path in &line.manifests {
         files.add(path).map_err(|error| Failure::Usage(error.to_string()))?;
     }

@@ -51,7 +51,8 @@ pub(super) fn check_folder(file: &Output) -> Result<(), Failure> {
     if dir.is_dir() {
         return Ok(());
     }
-    let (file, dir) = (file.display(), dir.display());
+    let file = file.display();
+    let dir = dir.display();
     Err(Failure::Usage(format!("--etl {file}: there is no folder {dir}; create it first")))
 }
 

@@ -21,7 +21,8 @@ pub(super) fn add(context: &Context<'_>, line: &AddSchemas) -> Result<(), Failur
     let dir = Store::dir().ok_or_else(|| {
         Failure::Usage("there is no folder for the store: set the variable ETWCTL_SCHEMAS".to_owned())
     })?;
-    let (mut added, mut skipped) = (0_u64, Vec::new());
+    let mut added = 0_u64;
+    let mut skipped = Vec::new();
     let mut providers = std::collections::BTreeSet::new();
     for path in &line.paths {
         let is_dir = path.is_dir();
@@ -77,7 +78,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![path.to_owned()]);
     }
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let (mut found, mut dirs) = (Vec::new(), vec![path.to_owned()]);
+    let mut found = Vec::new();
+    let mut dirs = vec![path.to_owned()];
     while let Some(dir) = dirs.pop() {
         for entry in fs::read_dir(&dir).map_err(named)? {
             let entry = entry.map_err(named)?;

@@ -31,7 +31,9 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let mut writer = Writer::create(file.beside(), options).map_err(named)?;
     let mut buffers: HashMap<(u16, u16), Buffer> = HashMap::new();
     let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
-    let (mut selected, mut read, mut last) = (0_u64, 0_u64, FileTime(0));
+    let mut selected = 0_u64;
+    let mut read = 0_u64;
+    let mut last = FileTime(0);
     while let Some((event, decoder)) = traces.next() {
         read += 1;
         let is_possible = selection.may_take(&event);
@@ -49,7 +51,9 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
             continue;
         }
         last = last.max(event.header.time);
-        let (session, cpu, stamp) = (event.header.session, event.header.cpu, event.header.stamp);
+        let session = event.header.session;
+        let cpu = event.header.cpu;
+        let stamp = event.header.stamp;
         let buffer =
             buffers.entry((session, cpu)).or_insert_with(|| Buffer::new(buffer_size, cpu).with_session(session));
         if buffer.push_record(event.record(), stamp).is_err() {

@@ -231,8 +231,10 @@ impl Traces {
         let lossy = self.reports().filter(|(_, report)| report.has_session_losses());
         let lost: Vec<String> = lossy
             .map(|(path, report)| {
-                let (events, buffers) = (report.events_lost.into(), report.buffers_lost.into());
-                let (events, buffers) = (counted(events, "event"), counted(buffers, "buffer"));
+                let events = report.events_lost.into();
+                let buffers = report.buffers_lost.into();
+                let events = counted(events, "event");
+                let buffers = counted(buffers, "buffer");
                 format!("{}: the session that wrote it lost {events} and {buffers}", path.display())
             })
             .collect();
@@ -255,7 +257,8 @@ fn note_machines(readers: &[(PathBuf, Reader<Watched>)]) {
         return;
     }
     for (path, _) in others.iter().filter(|(_, other)| one.header().boot_time != other.header().boot_time) {
-        let (path, first) = (path.display(), first.display());
+        let path = path.display();
+        let first = first.display();
         note(&format!(
             "{path} has another boot time than {first}: they are of different machines, or of different starts of one, and share \
              no names"

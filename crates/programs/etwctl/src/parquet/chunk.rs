@@ -106,14 +106,16 @@ impl Chunk<'_> {
         let encoding = self.values.encoding();
         let dictionary = match &mut self.values {
             Encoded::Dictionary { plain, entries: entries @ 1.., .. } => {
-                let (size, buf) = (plain.len(), packed(std::mem::take(plain))?);
+                let size = plain.len();
+                let buf = packed(std::mem::take(plain))?;
                 let num_values = number(*entries)?;
                 let page = Page::DictionaryPage { buf, num_values, encoding: Encoding::PLAIN, is_sorted: false };
                 Some(write(page, size)?)
             }
             _ => None,
         };
-        let (mut entries, mut first) = (0, None);
+        let mut entries = 0;
+        let mut first = None;
         for (part, values) in self.pages() {
             let mut body = Vec::new();
             if let Some(repetitions) = self.repetitions {
@@ -165,7 +167,8 @@ impl Chunk<'_> {
             return vec![(0..count, 0..present)];
         }
         let mut pages = Vec::new();
-        let (mut start, mut value) = (0, 0);
+        let mut start = 0;
+        let mut value = 0;
         while start < count {
             let continues = |entry: &usize| self.repetitions.and_then(|levels| levels.get(*entry)) == Some(1);
             let end = ((start + PAGE).min(count)..count).find(|entry| !continues(entry)).unwrap_or(count);

@@ -63,7 +63,8 @@ impl Column {
             Kind::F64 => Values::F64(Vec::new()),
             Kind::Text | Kind::Json | Kind::Bytes => Values::Bytes(Dictionary::default()),
         };
-        let (levels, repetitions) = (Vec::new(), Vec::new());
+        let levels = Vec::new();
+        let repetitions = Vec::new();
         Self { name, kind, is_list, values, rows: 0, present: 0, nulls: 0, levels, repetitions }
     }
 
@@ -167,7 +168,8 @@ impl Column {
     /// Adds a row with a list and returns its approximate memory cost in bytes.
     pub(super) fn add_list<'a>(&mut self, values: impl IntoIterator<Item = Option<Value<'a>>>) -> usize {
         self.begin_list();
-        let (mut cost, mut repetition) = (0, 0);
+        let mut cost = 0;
+        let mut repetition = 0;
         for value in values {
             let bytes = value.and_then(|value| self.keep(value));
             let (level, count) =
@@ -279,7 +281,8 @@ impl Column {
             Values::Bytes(dictionary) => {
                 let range = dictionary.range().filter(|(least, most)| least.len().max(most.len()) <= MAX_STATISTIC);
                 let (least, most) = range.map(|(least, most)| (least.to_vec(), most.to_vec())).unzip();
-                let (least, most) = (least.map(ByteArray::from), most.map(ByteArray::from));
+                let least = least.map(ByteArray::from);
+                let most = most.map(ByteArray::from);
                 let statistics = Statistics::byte_array(least, most, None, nulls, false);
                 if dictionary.is_useful() {
                     let (plain, entries) = dictionary.take_values();
@@ -312,8 +315,10 @@ impl Column {
             [] => vec![i16::from(self.present > 0); self.rows],
             levels => wide(levels),
         };
-        let (definitions, repetitions) = (Some(definitions), self.is_list.then(|| wide(&self.repetitions)));
-        let (definitions, repetitions) = (definitions.as_deref(), repetitions.as_deref());
+        let definitions = Some(definitions);
+        let repetitions = self.is_list.then(|| wide(&self.repetitions));
+        let definitions = definitions.as_deref();
+        let repetitions = repetitions.as_deref();
         match (&mut self.values, serialized.untyped()) {
             (Values::Bool(values), ColumnWriter::BoolColumnWriter(writer)) => {
                 writer.write_batch(values, definitions, repetitions)

@@ -143,7 +143,8 @@ impl Pending {
         event: &EventRef<'_>,
         content: &Content<'_>,
     ) -> usize {
-        let (header, names) = (&event.header, content.names);
+        let header = &event.header;
+        let names = content.names;
         let text = |id: Guid| id.to_string();
         // In the order of `COMMON`. Those without a name are filled in when the rows are written.
         #[rustfmt::skip]
@@ -151,7 +152,8 @@ impl Pending {
             _, _, _, _, _, _, _, level, opcode, task, keyword, _, _, _, activity, related, message, stack, raw,
             process, parent_pid, session_id, command_line, thread, file, key,
         ] = columns;
-        let (process_id, thread_id) = (header.process_id, header.thread_id);
+        let process_id = header.process_id;
+        let thread_id = header.thread_id;
         self.heads.push(Head { time: header.time, process: process_id, thread: thread_id, cpu: header.cpu });
         let mut cost = size_of::<Head>();
         let descriptor = &header.descriptor;

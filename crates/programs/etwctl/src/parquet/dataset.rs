@@ -58,7 +58,8 @@ impl Dataset {
         let mut file = File::open(path)?;
         let mut block = vec![0; 1 << 16];
         // FNV-1a over words of eight bytes, with the length. Four hashes take turns, because each step waits for the one before.
-        let (mut hashes, mut length) = ([0xcbf2_9ce4_8422_2325_u64, 1, 2, 3], 0_u64);
+        let mut hashes = [0xcbf2_9ce4_8422_2325_u64, 1, 2, 3];
+        let mut length = 0_u64;
         loop {
             let mut filled = 0;
             while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -30,7 +30,8 @@ impl Integer for i64 {
 /// The smallest and the largest number. `flip` is the sign bit if the numbers are unsigned, and 0 otherwise.
 pub(super) fn range<T: Integer>(values: &[T], flip: T) -> (Option<T>, Option<T>) {
     let Some(first) = values.first().map(|value| *value ^ flip) else { return (None, None) };
-    let (mut least, mut most) = (first, first);
+    let mut least = first;
+    let mut most = first;
     for value in values {
         let value = *value ^ flip;
         least = if value < least { value } else { least };
@@ -81,7 +82,8 @@ fn pack(out: &mut Vec<u8>, width: u32, values: &[u64; PART]) {
     if width == 0 {
         return;
     }
-    let (mut bits, mut count) = (0_u64, 0);
+    let mut bits = 0_u64;
+    let mut count = 0;
     for value in values {
         bits |= value << count;
         count += width;
@@ -116,7 +118,8 @@ mod tests {
         }
 
         fn varint(&mut self) -> u64 {
-            let (mut number, mut shift) = (0, 0);
+            let mut number = 0;
+            let mut shift = 0;
             loop {
                 let byte = self.take(1)[0];
                 number |= u64::from(byte & 0x7F) << shift;
@@ -136,7 +139,8 @@ mod tests {
     /// Reads numbers as the format's description says.
     fn decode(bytes: &[u8]) -> Vec<i64> {
         let mut bytes = Bytes(bytes);
-        assert_eq!((bytes.varint(), bytes.varint()), (128, 4));
+        assert_eq!(bytes.varint(), 128);
+        assert_eq!(bytes.varint(), 4);
         let count = usize::try_from(bytes.varint()).unwrap();
         let mut last = bytes.signed();
         let mut values = vec![last];

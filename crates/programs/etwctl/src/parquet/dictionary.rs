@@ -179,7 +179,8 @@ mod tests {
 
     /// The rows in Parquet's plain encoding, read back.
     fn restored(dictionary: &Dictionary) -> Vec<String> {
-        let (mut body, mut rows) = (Vec::new(), Vec::new());
+        let mut body = Vec::new();
+        let mut rows = Vec::new();
         dictionary.append_rows(&mut body, 0..dictionary.rows);
         let mut rest = body.as_slice();
         while let Some((length, behind)) = rest.split_first_chunk() {

@@ -72,7 +72,8 @@ impl Table {
         let writer = SerializedFileWriter::new(Append::new(path), schema, Arc::new(properties()))?;
         let descriptions = writer.schema_descr().columns().to_vec();
         let constants = constants.iter().map(|(_, text)| text.clone()).collect();
-        let (pending, fixed) = (Pending::default(), Rows::default());
+        let pending = Pending::default();
+        let fixed = Rows::default();
         Ok(Self { shapes, identity, columns, descriptions, constants, writer, pending, fixed, rows: 0, held: 0 })
     }
 
@@ -195,7 +196,8 @@ mod tests {
     fn a_file_has_all_its_row_groups_although_it_is_closed_between_them() {
         let dir = std::env::temp_dir().join(format!("etw-parquet-groups-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        let (trace, path) = (dir.join("a.etl"), dir.join("a.parquet"));
+        let trace = dir.join("a.etl");
+        let path = dir.join("a.parquet");
         let mut writer = Writer::create(&trace, WriterOptions::default()).unwrap();
         // More than the Parquet writer buffers, and nothing that it can compress.
         let mut state = 1_u32;

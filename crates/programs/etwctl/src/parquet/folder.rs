@@ -164,7 +164,8 @@ impl Folder {
         let heading = self.heading(event);
         let is_32_bit = event.header.is_32_bit;
         if let Some(place) = self.known.find(&heading, is_32_bit, flat.schema) {
-            let (time, past) = (event.header.time.0, event.header.time.0.rem_euclid(TICKS_PER_DAY));
+            let time = event.header.time.0;
+            let past = event.header.time.0.rem_euclid(TICKS_PER_DAY);
             let whole = (time.saturating_sub(past), time.saturating_add(TICKS_PER_DAY - 1 - past));
             let day = heading.day.map_or((i64::MIN, i64::MAX), |_| whole);
             self.known.remember(&event.header, flat.schema, day, place);
@@ -174,7 +175,8 @@ impl Folder {
         let schema = Arc::clone(flat.schema);
         let tree = decoder.decode(event);
         let Some(table) = self.table(event, &tree)? else { return Ok(true) };
-        let (fields, names) = (Fields::Uncertain, ValueNames::default());
+        let fields = Fields::Uncertain;
+        let names = ValueNames::default();
         self.known.insert(Known { heading, schema, table, is_32_bit, fields, names });
         self.add_decoded(table, event, &tree).map(|()| true)
     }
@@ -225,7 +227,8 @@ impl Folder {
 
     fn add_decoded(&mut self, number: usize, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         let Some(table) = self.open.get_mut(number) else { return Ok(()) };
-        let (mut cells, mut is_exact) = (Vec::with_capacity(table.shapes.len()), true);
+        let mut cells = Vec::with_capacity(table.shapes.len());
+        let mut is_exact = true;
         let mut shapes = table.shapes.iter();
         visit(&decoded.fields, "", &mut |_, field| {
             let Some(shape) = shapes.next() else { return };
@@ -386,8 +389,8 @@ pub(super) fn cannot_write(path: &Path, error: &io::Error) -> io::Error {
 /// Returns the path of a new file in the folder, with a number if that name is taken.
 fn file_name(names: &mut HashMap<String, usize>, layout: &Layout, event: &EventRef<'_>, decoded: &Decoded) -> String {
     let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
-    let (provider, name) =
-        (provider.unwrap_or_else(|| "-".to_owned()), decoded.event.clone().unwrap_or_else(|| event.label()));
+    let provider = provider.unwrap_or_else(|| "-".to_owned());
+    let name = decoded.event.clone().unwrap_or_else(|| event.label());
     let name = match layout {
         Layout::Flat => flat(&format!("{provider}.{name}")),
         Layout::Partitioned { trace, .. } => {

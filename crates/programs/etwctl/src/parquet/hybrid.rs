@@ -83,7 +83,8 @@ fn pack<T: Copy + Into<u32>>(out: &mut Vec<u8>, width: u32, values: &[T]) {
     let groups = values.len().div_ceil(GROUP);
     varint(out, u64::try_from(groups).unwrap_or_default() << 1 | 1);
     let end = out.len() + groups * usize::try_from(width).unwrap_or_default();
-    let (mut bits, mut count) = (0_u64, 0);
+    let mut bits = 0_u64;
+    let mut count = 0;
     for value in values {
         bits |= u64::from((*value).into()) << count;
         count += width;
@@ -116,7 +117,8 @@ mod tests {
     fn decode(mut bytes: &[u8], width: usize, count: usize) -> Vec<u32> {
         let mut values = Vec::new();
         while values.len() < count {
-            let (mut header, mut shift) = (0_usize, 0);
+            let mut header = 0_usize;
+            let mut shift = 0;
             loop {
                 let byte = bytes[0];
                 bytes = &bytes[1..];
@@ -155,7 +157,8 @@ mod tests {
             for shape in 0..200 {
                 let mut values = Vec::new();
                 for _ in 0..random(12) {
-                    let (value, times) = (random(most), if shape % 2 == 0 { 1 } else { random(40) });
+                    let value = random(most);
+                    let times = if shape % 2 == 0 { 1 } else { random(40) };
                     values.extend((0..times).map(|_| value));
                 }
                 let bits = width(most - 1);

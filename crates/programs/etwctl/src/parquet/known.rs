@@ -92,7 +92,8 @@ impl KnownKinds {
 
     /// Remembers the place of a kind of event, if it is a kernel event. `day` is the first and the last time of its partition.
     pub(super) fn remember(&mut self, header: &Header, schema: &Arc<EventSchema>, day: (i64, i64), place: usize) {
-        let (id, version) = (header.descriptor.id, header.descriptor.version);
+        let id = header.descriptor.id;
+        let version = header.descriptor.version;
         if let Some(recent) = self.recent.get_mut(usize::from(id) % RECENT).filter(|_| is_kernel(header)) {
             let schema = Arc::as_ptr(schema).addr();
             *recent = Some(Recent { schema, id, version, is_32_bit: header.is_32_bit, day, place });

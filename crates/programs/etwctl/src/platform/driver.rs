@@ -53,7 +53,9 @@ impl Driver {
 
     /// Starts the thread that runs the driver.
     pub(crate) fn start(&mut self, plan: Plan) {
-        let (host, machine, ends) = (self.host.clone(), self.machine.clone(), Arc::clone(&self.ends));
+        let host = self.host.clone();
+        let machine = self.machine.clone();
+        let ends = Arc::clone(&self.ends);
         self.run = Some(thread::spawn(move || {
             let mut outcome = Outcome::default();
             let result = run(&host, &machine, &plan, &ends, &mut outcome);

@@ -83,7 +83,8 @@ impl Drop for Demo {
 
 fn write_all(engine: &Engine, handle: u64, ends: &AtomicBool) {
     let write = |name: &str, level: Level, keyword: Keyword, opcode: Opcode, request: u32, length: u32| {
-        let (mut metadata, mut payload) = ([0; 128], [0; 128]);
+        let mut metadata = [0; 128];
+        let mut payload = [0; 128];
         let event = EventBuilder::new(&mut metadata, &mut payload, name, 0)
             .u32("Request", request)
             .u32("Length", length)

@@ -21,7 +21,8 @@ fn trace(name: &str, base: u32, events: &[Written<'_>]) -> PathBuf {
     let options = WriterOptions { clock, buffer_size: 1024, mode, ..WriterOptions::default() };
     let mut writer = Writer::create(&path, options).unwrap();
     for (stamp, (name, status)) in (u64::from(base)..).zip(events) {
-        let (mut metadata, mut payload) = ([0; 256], [0; 256]);
+        let mut metadata = [0; 256];
+        let mut payload = [0; 256];
         let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0);
         let builder = builder.field("Status", InType::U32, OutType::NtStatus, 0, &status.to_le_bytes());
         let (metadata, payload) = builder.finish().unwrap();
@@ -50,12 +51,16 @@ const STEPS: [Written<'_>; 3] = [("Open", 0), ("Read", 0), ("Close", 0)];
 
 #[test]
 fn traces_of_the_same_steps_are_the_same_at_any_time() {
-    let (first, second) = (trace("same-1.etl", 4, &STEPS), trace("same-2.etl", 9000, &STEPS));
+    let first = trace("same-1.etl", 4, &STEPS);
+    let second = trace("same-2.etl", 9000, &STEPS);
     let run = compare(&first, &second, "");
-    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
-    assert!(run.out.ends_with("the traces are the same\n") && run.out.contains(": 3 events"), "{}", run.out);
+    assert_eq!(run.code, 0, "{}", run.out);
+    assert_eq!(run.err.as_str(), "", "{}", run.out);
+    assert!(run.out.ends_with("the traces are the same\n"), "{}", run.out);
+    assert!(run.out.contains(": 3 events"), "{}", run.out);
     let document: Value = serde_json::from_str(&compare(&first, &second, "--json").out).unwrap();
-    assert_eq!((&document["result"], &document["common"]), (&json!("same"), &json!(3)));
+    assert_eq!(&document["result"], &json!("same"));
+    assert_eq!(&document["common"], &json!(3));
     for path in [first, second] {
         fs::remove_file(path).unwrap();
     }
@@ -80,10 +85,14 @@ fn a_difference_is_shown_with_the_values_of_both_and_ends_with_3() {
     let document: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(document["result"], "different");
     let changed = &document["differences"][0];
-    assert_eq!((&changed["kind"], &changed["first"], &changed["second"]), (&json!("changed"), &json!(2), &json!(2)));
+    assert_eq!(&changed["kind"], &json!("changed"));
+    assert_eq!(&changed["first"], &json!(2));
+    assert_eq!(&changed["second"], &json!(2));
     assert_eq!(changed["parts"][0]["name"], "Status");
     let added = &document["differences"][1];
-    assert_eq!((&added["kind"], &added["first"], &added["second"]), (&json!("only-second"), &json!(null), &json!(3)));
+    assert_eq!(&added["kind"], &json!("only-second"));
+    assert_eq!(&added["first"], &json!(null));
+    assert_eq!(&added["second"], &json!(3));
     for path in [first, second] {
         fs::remove_file(path).unwrap();
     }
@@ -128,7 +137,8 @@ fn events_of_the_kernel_are_compared_without_addresses() {
     let third = kernel("kernel-3.etl", 900, 512);
     let same: Value = serde_json::from_str(&compare(&first, &second, "--json").out).unwrap();
     assert_eq!(same["differences"], json!([]));
-    assert_eq!((&same["result"], &same["common"]), (&json!("same"), &json!(3)));
+    assert_eq!(&same["result"], &json!("same"));
+    assert_eq!(&same["common"], &json!(3));
     let run = compare(&first, &third, "");
     assert_eq!(run.code, 3, "{}", run.err);
     assert!(run.out.contains("    TransferSize: 4096 | 512\n"), "{}", run.out);
@@ -154,7 +164,8 @@ fn traces_without_an_event_are_not_the_same() {
 
 #[test]
 fn a_trace_that_cannot_be_read_to_its_end_is_not_the_same() {
-    let (first, second) = (trace("cut-1.etl", 4, &STEPS), trace("cut-2.etl", 4, &STEPS));
+    let first = trace("cut-1.etl", 4, &STEPS);
+    let second = trace("cut-2.etl", 4, &STEPS);
     let bytes = fs::read(&second).unwrap();
     fs::write(&second, &bytes[..bytes.len() - 1000]).unwrap();
     assert_eq!(compare(&first, &second, "").code, 4);

@@ -55,7 +55,8 @@ fn trace(name: &str) -> Vec<u8> {
     let descriptor =
         EventDescriptor::new(Level::Informational, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
     for timestamp in 0..40_u64 {
-        let (mut metadata, mut payload) = ([0; 256], [0; 256]);
+        let mut metadata = [0; 256];
+        let mut payload = [0; 256];
         let text = "x".repeat(60);
         let (metadata, payload) =
             EventBuilder::new(&mut metadata, &mut payload, "E", 0).str8("text", &text).finish().unwrap();

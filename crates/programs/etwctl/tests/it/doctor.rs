@@ -45,9 +45,11 @@ fn a_file_shows_whether_the_provider_is_in_it() {
     assert_eq!(results(&found, "provider"), ["ok"]);
     assert_eq!(results(&found, "requests"), ["unknown"]);
     let event = etwctl(&format!("doctor Etwctl-Demo {file} --level error --keyword 0x1 --json"));
-    assert_eq!((event.code, results(&event, "event")), (0, vec!["ok".to_owned()]));
+    assert_eq!(event.code, 0);
+    assert_eq!(results(&event, "event"), vec!["ok".to_owned()]);
     let event = etwctl(&format!("doctor Etwctl-Demo {file} --level critical --json"));
-    assert_eq!((event.code, results(&event, "event")), (1, vec!["problem".to_owned()]));
+    assert_eq!(event.code, 1);
+    assert_eq!(results(&event, "event"), vec!["problem".to_owned()]);
     let mistyped = etwctl(&format!("doctor Etwctl-Dmeo {file}"));
     assert_eq!(mistyped.code, 1);
     assert!(
@@ -57,19 +59,16 @@ fn a_file_shows_whether_the_provider_is_in_it() {
     );
     let alone = etwctl(&format!("doctor {file} --json"));
     let document: Value = serde_json::from_str(&alone.out).unwrap();
-    assert_eq!(
-        (alone.code, &document["provider"]),
-        (0, &"Etwctl-Demo".into()),
-        "the provider of the file: {}",
-        alone.err
-    );
+    assert_eq!(alone.code, 0, "the provider of the file: {}", alone.err);
+    assert_eq!(document["provider"], "Etwctl-Demo", "the provider of the file: {}", alone.err);
     fs::remove_file(path).unwrap();
 }
 
 /// A file with one event of a provider with these traits.
 fn trace(path: &Path, provider: Guid, traits: &[u8]) {
     let mut writer = Writer::create(path, WriterOptions::default()).unwrap();
-    let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+    let mut metadata = [0; 64];
+    let mut payload = [0; 64];
     let (metadata, payload) = EventBuilder::new(&mut metadata, &mut payload, "E", 0).finish().unwrap();
     let descriptor = EventDescriptor::new(Level::Error, Keyword::from_bits(1)).with_channel(Channel::TraceLogging);
     let items = ExtendedItem::trace_logging(traits, metadata);
@@ -102,6 +101,7 @@ fn traits_and_ids_that_are_not_of_the_name_are_named() {
     let name = bytes.windows(8).rposition(|window| window == b"MyDriver").unwrap();
     fs::write(&path, &bytes[..name]).unwrap();
     let cut = etwctl(&format!("doctor MyDriver {} --json", path.display()));
-    assert_eq!((cut.code, results(&cut, "losses")), (4, vec!["possible".to_owned()]), "{}", cut.err);
+    assert_eq!(cut.code, 4, "{}", cut.err);
+    assert_eq!(results(&cut, "losses"), vec!["possible".to_owned()], "{}", cut.err);
     fs::remove_file(path).unwrap();
 }

@@ -52,7 +52,8 @@ fn a_manifest_that_knows_less_changes_no_value() {
     let path = trace().write("dotnet.etl");
     let manifest = scratch("dotnet.man");
     fs::write(&manifest, MANIFEST).unwrap();
-    let (file, man) = (path.display(), manifest.display());
+    let file = path.display();
+    let man = manifest.display();
     for options in [String::new(), format!("--manifest {man}")] {
         let rows = |topic: &str| -> Value {
             let run = etwctl(&format!("top {file} --by {topic} --json {options}"));

@@ -88,7 +88,8 @@ fn a_driver_is_recorded_live_and_to_a_file_with_the_same_events() {
 /// The event of the sample's manifest is decoded with the resources of the image, without the manifest.
 #[test]
 fn a_manifest_event_is_decoded_with_the_image_alone() {
-    let (driver, file) = (sample(), scratch("admin.etl"));
+    let driver = sample();
+    let file = scratch("admin.etl");
     let provider = "6b8f0f5e-6a0d-4f57-8b0c-9d4c2d1f7a31";
     let run = etwctl(&format!("record {provider} --driver {} --etl {}", driver.display(), file.display()));
     assert_eq!(run.code, 0, "{}", run.err);
@@ -100,8 +101,10 @@ fn a_manifest_event_is_decoded_with_the_image_alone() {
         events[0].clone()
     };
     let event = decode(&format!("--manifest {}", driver.display()));
-    assert_eq!((&event["provider"], &event["event"]), (&"WdkEtw-DriverSample-Admin".into(), &"Driver/Start".into()));
-    assert_eq!((&event["channel"], &event["keyword"]), (&16.into(), &"0x8000000000000001".into()));
+    assert_eq!(event["provider"], "WdkEtw-DriverSample-Admin");
+    assert_eq!(event["event"], "Driver/Start");
+    assert_eq!(event["channel"], 16);
+    assert_eq!(event["keyword"], "0x8000000000000001");
     assert_eq!(event["fields"]["Tracing"], "0x00000000 STATUS_SUCCESS");
     assert_eq!(
         event["message"],
@@ -135,7 +138,8 @@ fn the_windows_that_the_driver_finds_can_be_chosen_and_time_can_stand_still() {
         lines(&run.out).iter().filter(|line| line["event"] == event).count()
     };
     assert_eq!(count("--os win10-1803", "DriverEntry"), 1);
-    assert_eq!((count("--advance 0", "Tick"), count("--advance 10.5s", "Tick")), (0, 10));
+    assert_eq!(count("--advance 0", "Tick"), 0);
+    assert_eq!(count("--advance 10.5s", "Tick"), 10);
     assert_eq!(count("--level warning", "DriverEntry"), 0);
 }
 
@@ -195,7 +199,8 @@ fn a_driver_that_stops_its_machine_is_reported_and_its_trace_is_kept() {
     let workspace =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("machine/nt-host/drivers");
     let folder = test_support::images::build_all(&workspace, "nt-host-drivers", false).expect("drivers with mistakes");
-    let (driver, file) = (folder.join("traced_crash.exe"), scratch("crash.etl"));
+    let driver = folder.join("traced_crash.exe");
+    let file = scratch("crash.etl");
     // The id that the driver registers: constant bytes in its memory.
     let provider = "ddeeff01-bbcc-99aa-8877-665544332211";
     let line = format!("record {provider} --driver {} --live --json --etl {}", driver.display(), file.display());
@@ -205,6 +210,7 @@ fn a_driver_that_stops_its_machine_is_reported_and_its_trace_is_kept() {
     assert!(run.err.contains("error: the driver under test: 1 finding"), "{}", run.err);
     assert_eq!(lines(&run.out).len(), 1, "the event before: {}", run.err);
     let decoded = etwctl(&format!("decode {} --json --provider {provider}", file.display()));
-    assert_eq!((decoded.code, decoded.out), (0, run.out), "{}", decoded.err);
+    assert_eq!(decoded.code, 0, "{}", decoded.err);
+    assert_eq!(decoded.out, run.out, "{}", decoded.err);
     fs::remove_file(file).expect("the file was written");
 }

@@ -34,11 +34,8 @@ fn an_interrupted_recording_stops_its_session_and_closes_its_file() {
         out.read_to_string(&mut printed).expect("the rest");
         let run: common::Run = child.wait_with_output().expect("the command ends").into();
         assert_eq!(run.code, 0, "{signal}: {}", run.err);
-        assert!(
-            run.err.contains(" events printed, ") && run.err.contains("0 events and 0 buffers lost"),
-            "{}",
-            run.err
-        );
+        assert!(run.err.contains(" events printed, "), "{}", run.err);
+        assert!(run.err.contains("0 events and 0 buffers lost"), "{}", run.err);
 
         let decoded = etwctl(&format!("decode {} --json --provider Etwctl-Demo", path.display()));
         assert_eq!(decoded.code, 0, "{signal}: {}", decoded.err);
@@ -61,7 +58,8 @@ fn an_interrupted_recording_stops_its_session_and_closes_its_file() {
 /// The command reads the trace from a pipe that stays open, so its output is never complete.
 #[test]
 fn an_interrupt_removes_an_incomplete_output() {
-    let (trace, folder) = (common::demo_trace("partial.etl"), scratch("partial"));
+    let trace = common::demo_trace("partial.etl");
+    let folder = scratch("partial");
     fs::create_dir(&folder).expect("a folder");
     let mut child = Command::new(env!("CARGO_BIN_EXE_etwctl"))
         .args(["export", "-", "--otlp"])
@@ -85,7 +83,8 @@ fn an_interrupt_removes_an_incomplete_output() {
     assert!(kill.expect("kill").success());
     let code = child.wait().expect("its end").code();
     drop(pipe);
-    assert_eq!((code, names()), (Some(130), Vec::new()));
+    assert_eq!(code, Some(130));
+    assert!(names().is_empty(), "{:?}", names());
     fs::remove_file(trace).expect("the trace");
     fs::remove_dir(folder).expect("an empty folder");
 }

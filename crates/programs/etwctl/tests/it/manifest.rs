@@ -30,9 +30,11 @@ fn trace(path: &Path) {
     session.enable(*rich::PROVIDER.id(), Enable::default());
     let text: Vec<u16> = "hi".encode_utf16().collect();
     let flags = rich::Flags(rich::Flags::CACHED.0 | rich::Flags::PAGED.0);
-    let (id, sid) = (Guid::from_u128(0x0102), [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0]);
+    let id = Guid::from_u128(0x0102);
+    let sid = [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
     let parts = [2026, 11, 0, 15, 1, 2, 3, 4];
-    let (time, status) = (133_594_528_890_000_000, 0xC000_00BB);
+    let time = 133_594_528_890_000_000;
+    let status = 0xC000_00BB;
     let fast = rich::Mode::FAST;
     let first = rich::device_failed(
         None,
@@ -63,7 +65,9 @@ fn trace(path: &Path) {
     assert_eq!(statuses, [NtStatus::Success; 4]);
     let mut writer = Writer::create(path, WriterOptions::default()).unwrap();
     for (timestamp, event) in (1..).zip(session.events()) {
-        let (provider, descriptor, payload) = (event.provider, event.descriptor, event.payload.as_slice());
+        let provider = event.provider;
+        let descriptor = event.descriptor;
+        let payload = event.payload.as_slice();
         writer.write(0, &EventData { provider, descriptor, payload, timestamp, ..EventData::default() }).unwrap();
     }
     writer.close().unwrap();
@@ -78,7 +82,8 @@ fn events_of_generated_functions_are_named_whole_and_as_written() {
     let command = format!("--manifest {}", manifest.display());
     let stats = etwctl(&format!("stats {} {command} --json", path.display()));
     let stats: Value = serde_json::from_str(&stats.out).unwrap();
-    assert_eq!((&stats["named_percent"], &stats["whole_percent"]), (&"100.0".into(), &"100.0".into()), "{stats:#}");
+    assert_eq!(stats["named_percent"], "100.0", "{stats:#}");
+    assert_eq!(stats["whole_percent"], "100.0", "{stats:#}");
     let decoded = etwctl(&format!("decode {} {command} --json --provider WdkEtw-Rich", path.display()));
     assert_eq!(decoded.code, 0, "{}", decoded.err);
     let events: Vec<Value> = decoded.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -107,9 +112,11 @@ fn events_of_generated_functions_are_named_whole_and_as_written() {
         assert_eq!(first[name], value, "{name}: {first:#}");
     }
     let flags = first["U32"].as_str().unwrap();
-    assert!(flags.contains("Cached") && flags.contains("Paged"), "{flags}");
+    assert!(flags.contains("Cached"), "{flags}");
+    assert!(flags.contains("Paged"), "{flags}");
     let message = events[0]["message"].as_str().unwrap();
-    assert!(message.starts_with("The device ") && message.contains("STATUS_NOT_SUPPORTED in mode Fast."), "{message}");
+    assert!(message.starts_with("The device "), "{message}");
+    assert!(message.contains("STATUS_NOT_SUPPORTED in mode Fast."), "{message}");
     let sized = json!({"Size": 3, "Data": "616263", "Tag": "TAG1", "Count": 2, "Numbers": [1, 2], "Ids": [3, 4], "Counted": "hi"});
     assert_eq!(events[1]["fields"], sized);
     assert_eq!(events[2]["fields"], json!({"Count": 1, "Items": [{"Key": 9, "Size": 1, "Name": "x"}]}));
@@ -119,7 +126,8 @@ fn events_of_generated_functions_are_named_whole_and_as_written() {
 
 #[test]
 fn a_field_of_an_unknown_type_is_noted_and_the_other_events_keep_their_fields() {
-    let (path, manifest) = (scratch("unknown-type.etl"), scratch("unknown-type.man"));
+    let path = scratch("unknown-type.etl");
+    let manifest = scratch("unknown-type.man");
     trace(&path);
     let text = include_str!("../../../../traces/etw-manifest/tests/data/rich.man");
     fs::write(
@@ -136,8 +144,11 @@ fn a_field_of_an_unknown_type_is_noted_and_the_other_events_keep_their_fields() 
     assert!(decoded.err.contains(&note), "{}", decoded.err);
     let events: Vec<Value> = decoded.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let events: Vec<&Value> = events.iter().filter(|event| event["provider"] == "WdkEtw-Rich").collect();
-    assert_eq!((&events[0]["fields"]["I16"], &events[1]["fields"]["Tag"]), (&json!(-2), &json!("TAG1")));
-    assert!(events[0]["fields"]["I32"].is_string() && events[0]["fields"]["U32"].is_null(), "{}", events[0]);
+    assert_eq!(&events[0]["fields"]["I16"], &json!(-2));
+    assert_eq!(&events[1]["fields"]["Tag"], &json!("TAG1"));
+    assert!(events[0]["fields"]["I32"].is_string(), "{}", events[0]);
+    assert!(events[0]["fields"]["U32"].is_null(), "{}", events[0]);
     let schema = etwctl(&format!("schema {}", manifest.display()));
-    assert!(schema.err.contains(&note) && schema.out.contains("unknown type win:Int33 I32"), "{}", schema.err);
+    assert!(schema.err.contains(&note), "{}", schema.err);
+    assert!(schema.out.contains("unknown type win:Int33 I32"), "{}", schema.err);
 }

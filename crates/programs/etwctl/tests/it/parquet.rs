@@ -27,7 +27,8 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn write(writer: &mut Writer, number: u64, name: &str, build: impl FnOnce(EventBuilder<'_>) -> EventBuilder<'_>) {
-    let (mut metadata, mut payload) = (vec![0; 1024], vec![0; 1024]);
+    let mut metadata = vec![0; 1024];
+    let mut payload = vec![0; 1024];
     let (metadata, payload) = build(EventBuilder::new(&mut metadata, &mut payload, name, 0)).finish().unwrap();
     let items = ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
     let descriptor =
@@ -79,7 +80,8 @@ fn export(file: &Path, out: &Path) -> Run {
 #[test]
 fn each_kind_of_event_has_a_file_with_typed_columns() {
     let folder = folder("types");
-    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    let file = folder.join("a.etl");
+    let out = folder.join("out");
     trace(&file);
     let run = export(&file, &out);
     // Two of the session, Read, and Write in two forms.
@@ -88,9 +90,8 @@ fn each_kind_of_event_has_a_file_with_typed_columns() {
         fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert!(names.contains(&"MyDriver.Read.parquet".to_owned()), "{names:?}");
-    assert!(
-        names.contains(&"MyDriver.Write.parquet".to_owned()) && names.contains(&"MyDriver.Write~2.parquet".to_owned())
-    );
+    assert!(names.contains(&"MyDriver.Write.parquet".to_owned()));
+    assert!(names.contains(&"MyDriver.Write~2.parquet".to_owned()));
     let reader = SerializedFileReader::new(fs::File::open(out.join("MyDriver.Read.parquet")).unwrap()).unwrap();
     let schema = reader.metadata().file_metadata().schema_descr();
     let columns: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
@@ -115,7 +116,8 @@ fn each_kind_of_event_has_a_file_with_typed_columns() {
 #[test]
 fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
     let folder = folder("complete");
-    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    let file = folder.join("a.etl");
+    let out = folder.join("out");
     trace(&file);
     fs::create_dir(&out).unwrap();
     assert_eq!(export(&file, &out).code, 0, "an empty folder is taken");
@@ -123,7 +125,8 @@ fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
     assert_eq!(again.code, 2, "{}", again.err);
     assert!(again.err.contains("out: the folder is not empty"), "{}", again.err);
     let nowhere = export(&file, &folder.join("none/out"));
-    assert!(nowhere.err.contains("cannot write ") && nowhere.err.contains("none"), "{}", nowhere.err);
+    assert!(nowhere.err.contains("cannot write "), "{}", nowhere.err);
+    assert!(nowhere.err.contains("none"), "{}", nowhere.err);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "the trace and the folder");
 }
 
@@ -165,7 +168,8 @@ fn many_kinds_of_events_need_few_open_files() {
 #[test]
 fn duckdb_reads_the_folder_with_its_types() {
     let folder = folder("duckdb");
-    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    let file = folder.join("a.etl");
+    let out = folder.join("out");
     trace(&file);
     assert_eq!(export(&file, &out).code, 0);
     let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet-witness");
@@ -200,22 +204,25 @@ fn duckdb_reads_the_folder_with_its_types() {
     let last = &result["rows"][2];
     let status = "0xC00000BB STATUS_NOT_SUPPORTED";
     assert_eq!(last[0], u64::MAX - 2);
-    assert_eq!((&last[1], &last[2]), (&0xFFFF_FFF0_u32.into(), &(-1).into()));
-    assert_eq!((&last[3], &last[4]), (&serde_json::json!([1, 2]), &status.into()));
-    assert_eq!((&last[5], &last[6]), (&"\u{FFFD}".into(), &false.into()));
+    assert_eq!(last[1], 0xFFFF_FFF0_u32);
+    assert_eq!(last[2], -1);
+    assert_eq!(&last[3], &serde_json::json!([1, 2]));
+    assert_eq!(last[4], status);
+    assert_eq!(last[5], "\u{FFFD}");
+    assert_eq!(last[6], false);
     assert!((last[7].as_i64().unwrap() - START_NS).abs() < 1_000, "{last}");
     assert!(last[8].as_str().unwrap().starts_with("2024-05-06"), "{last}");
     let events = result["events"].as_array().unwrap();
-    assert!(
-        events.contains(&serde_json::json!(["Read", 3])) && events.contains(&serde_json::json!(["Write", 2])),
-        "{result}"
-    );
+    assert!(events.contains(&serde_json::json!(["Read", 3])), "{result}");
+    assert!(events.contains(&serde_json::json!(["Write", 2])), "{result}");
 }
 
 #[test]
 fn a_dataset_has_each_trace_once_and_an_interrupted_one_not_at_all() {
     let folder = folder("dataset");
-    let (one, other, out) = (folder.join("a.etl"), folder.join("b.etl"), folder.join("set"));
+    let one = folder.join("a.etl");
+    let other = folder.join("b.etl");
+    let out = folder.join("set");
     trace(&one);
     fs::copy(&one, folder.join("copy.etl")).unwrap();
     let mut writer = Writer::create(&other, WriterOptions::default()).unwrap();
@@ -291,7 +298,8 @@ fn columns_of_a_dataset(dataset: &Path) {
         fs::write(missing.join("_traces/a.json"), entry).unwrap();
         let run = etwctl(&format!("dataset schemas {}", missing.display()));
         assert_eq!(run.code, 2, "{}", run.err);
-        assert!(run.err.contains("a.json: ") && run.err.contains(why), "{}", run.err);
+        assert!(run.err.contains("a.json: "), "{}", run.err);
+        assert!(run.err.contains(why), "{}", run.err);
     }
 }
 
@@ -344,7 +352,9 @@ fn kernel_trace(path: &Path) -> [usize; 2] {
     let clock = Clock { start: FileTime(133_595_136_000_000_000 - MIDNIGHT.cast_signed()), ..Clock::default() };
     let options = WriterOptions { clock, buffer_size: SIZE, ..WriterOptions::default() };
     let mut writer = Writer::create(path, options).unwrap();
-    let (mut buffer, mut state, mut switches) = (Buffer::new(SIZE, 0), 1_u64, [0; 2]);
+    let mut buffer = Buffer::new(SIZE, 0);
+    let mut state = 1_u64;
+    let mut switches = [0; 2];
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
@@ -410,14 +420,16 @@ fn a_dataset_has_the_same_values_as_a_folder() {
         println!("skipped: there are no captured traces in {}", dir.display());
     }
     for (number, file) in traces.iter().chain(&captured).enumerate() {
-        let (flat, set) = (folder.join(format!("flat-{number}")), folder.join(format!("set-{number}")));
+        let flat = folder.join(format!("flat-{number}"));
+        let set = folder.join(format!("set-{number}"));
         // Every event has a processor. The expression needs the fields, so all events are decoded to trees.
         let line = format!("decode {} --where cpu>=0 --parquet {}", file.display(), flat.display());
         let exported = etwctl(&line);
         assert!(exported.err.contains(" files with "), "{}", exported.err);
         let added = etwctl(&format!("dataset add {} {}", set.display(), file.display()));
         assert!(added.out.contains("added 1 trace"), "{} {}", added.out, added.err);
-        let (mut one, mut other) = (rows(&flat), rows(&set));
+        let mut one = rows(&flat);
+        let mut other = rows(&set);
         one.sort();
         other.sort();
         assert!(!one.is_empty());
@@ -492,7 +504,8 @@ fn a_fleet_is_added_with_few_files_open_and_after_a_kill() {
     let second = summary(command(64).output().unwrap());
     assert_eq!(second["added"].as_u64().unwrap() + second["skipped"].as_u64().unwrap(), FLEET);
     let third = summary(command(64).output().unwrap());
-    assert_eq!((&third["added"], &third["skipped"]), (&0.into(), &FLEET.into()));
+    assert_eq!(third["added"], 0);
+    assert_eq!(third["skipped"], FLEET);
     let numbers = rows(&set).into_iter().filter(|row| row.contains(" Number=")).count() as u64;
     assert_eq!(numbers, FLEET * 8, "each event once");
     assert!(!set.join("_partial").exists(), "what the kill left behind is gone");

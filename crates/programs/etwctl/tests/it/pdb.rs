@@ -69,7 +69,8 @@ fn image(folder: &Path) -> Option<Vec<u8>> {
 /// length; Microsoft's linker keeps the annotation.
 fn restore_annotation(folder: &Path) {
     const SKIP: u16 = 0x0007;
-    let (object, path) = (fs::read(folder.join("driver.o")).unwrap(), folder.join("driver.pdb"));
+    let object = fs::read(folder.join("driver.o")).unwrap();
+    let path = folder.join("driver.pdb");
     let mut pdb = fs::read(&path).unwrap();
     let text = object.windows(5).position(|bytes| bytes == b"TMF:\0").expect("an annotation");
     // Length, kind, offset, section, number of strings.
@@ -156,7 +157,8 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
     }
     let json = run(&format!("decode FILE --json --where id=3 --pdb {}", folder.display()));
     let event: serde_json::Value = serde_json::from_str(json.out.lines().last().unwrap()).unwrap();
-    assert_eq!((event["stack"].as_array().unwrap().len(), event["frames"].as_array().unwrap().len()), (2, 2));
+    assert_eq!(event["stack"].as_array().unwrap().len(), 2);
+    assert_eq!(event["frames"].as_array().unwrap().len(), 2);
 
     // A symbol store has the PDB under its name and id; `_NT_SYMBOL_PATH` names it beside a server, which is not asked.
     let store = folder.join("store");
@@ -173,24 +175,19 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&by_variable.stdout), stored.out);
     let nowhere = run("stacks FILE --symbols srv*https://msdl.microsoft.com/download/symbols");
-    assert!(nowhere.code == 2 && nowhere.err.contains("symbols are not downloaded"), "{}", nowhere.err);
+    assert!(nowhere.code == 2, "{}", nowhere.err);
+    assert!(nowhere.err.contains("symbols are not downloaded"), "{}", nowhere.err);
 
     // The PDB of another build is not used, and a note says why. If the trace has no id, the PDB with the image's name is used.
     trace(&file, rva, Some(Guid::from_u128(1)));
     assert!(run(&format!("stacks FILE --symbols {}", store.display())).out.contains("driver.sys+0x1004"), "another id");
     let other = run(&format!("stacks FILE --pdb {}", folder.display()));
-    assert!(
-        other.out.contains("driver.sys+0x1004") && other.err.contains("does not belong to driver.sys"),
-        "{}",
-        other.err
-    );
+    assert!(other.out.contains("driver.sys+0x1004"), "{}", other.err);
+    assert!(other.err.contains("does not belong to driver.sys"), "{}", other.err);
     trace(&file, rva, None);
     let by_name = run(&format!("stacks FILE --pdb {}", folder.display()));
-    assert!(
-        by_name.out.contains("driver.sys!Entry") && by_name.err.contains("is used because of its name"),
-        "{}",
-        by_name.err
-    );
+    assert!(by_name.out.contains("driver.sys!Entry"), "{}", by_name.err);
+    assert!(by_name.err.contains("is used because of its name"), "{}", by_name.err);
 
     fs::write(folder.join("driver.pdb"), &pdb[..pdb.len() / 2]).unwrap();
     let damaged = run(&format!("stacks FILE --pdb {}", folder.display()));

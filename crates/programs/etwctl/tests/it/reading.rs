@@ -25,7 +25,8 @@ fn writer(path: &Path) -> Writer {
 
 /// Writes an event this many milliseconds after the start.
 fn write(writer: &mut Writer, milliseconds: u64, name: &str, level: Level, opcode: Opcode) {
-    let (mut metadata, mut payload) = ([0; 256], [0; 256]);
+    let mut metadata = [0; 256];
+    let mut payload = [0; 256];
     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).str8("text", &"x".repeat(60));
     let (metadata, payload) = builder.finish().unwrap();
     let items = ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
@@ -93,7 +94,8 @@ fn a_range_of_time_is_relative_to_the_trace_or_absolute() {
     fs::remove_file(part).unwrap();
     let bad = common::etwctl(&format!("decode {file} --from 2s"));
     assert_eq!(bad.code, 2);
-    assert!(bad.err.contains("invalid value '2s' for '--from <MOMENT>'") && bad.err.contains("+2s"), "{}", bad.err);
+    assert!(bad.err.contains("invalid value '2s' for '--from <MOMENT>'"), "{}", bad.err);
+    assert!(bad.err.contains("+2s"), "{}", bad.err);
     fs::remove_file(path).unwrap();
 }
 
@@ -106,7 +108,8 @@ fn a_part_of_the_header_has_precedence_over_a_field_of_its_name() {
         (10, Level::Warning, 4, Opcode::Stop),
         (20, Level::Informational, 4, Opcode::Info),
     ] {
-        let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+        let mut metadata = [0; 64];
+        let mut payload = [0; 64];
         let builder = EventBuilder::new(&mut metadata, &mut payload, "E", 0).u8("Level", own).u32("pid", 77);
         let (metadata, payload) = builder.finish().unwrap();
         let descriptor = EventDescriptor::new(level, Keyword::from_bits(1)).with_opcode(opcode);
@@ -151,10 +154,9 @@ fn several_files_are_merged_by_time() {
     let two = trace("two.etl", &[(20, "b"), (40, "d")]);
     let (found, printed) = decode(&[one.to_str().unwrap(), two.to_str().unwrap()]);
     assert_eq!(found, ["a", "b", "c", "d"]);
-    assert!(
-        printed.contains("one.etl: ") && printed.contains("two.etl: ") && printed.contains(" events printed"),
-        "{printed}"
-    );
+    assert!(printed.contains("one.etl: "), "{printed}");
+    assert!(printed.contains("two.etl: "), "{printed}");
+    assert!(printed.contains(" events printed"), "{printed}");
     let same = common::etwctl(&format!("decode {0} {0} --output {0}", one.display()));
     assert_eq!(same.code, 2, "{}", same.err);
     // One file is damaged: the other is read to its end, and the error names the damaged one.
@@ -162,7 +164,8 @@ fn several_files_are_merged_by_time() {
     fs::write(&two, &bytes[..bytes.len() - 1000]).unwrap();
     let damaged = common::etwctl(&format!("decode {} {}", one.display(), two.display()));
     assert_eq!(damaged.code, 4);
-    assert!(damaged.out.contains("MyDriver/c") && damaged.err.contains("two.etl: "), "{}", damaged.err);
+    assert!(damaged.out.contains("MyDriver/c"), "{}", damaged.err);
+    assert!(damaged.err.contains("two.etl: "), "{}", damaged.err);
     fs::remove_file(one).unwrap();
     fs::remove_file(two).unwrap();
 }
@@ -263,7 +266,8 @@ fn a_terminal_gets_a_table_of_its_width() {
         let plain = text.replace("\x1b[31m", "").replace("\x1b[0m", "");
         let table = plain.lines().filter(|line| line.starts_with(' '));
         let longest = table.map(|line| line.trim_end().chars().count()).max().unwrap();
-        assert!(longest <= width && longest > width - 30, "{longest} of {width}: {text}");
+        assert!(longest <= width, "{longest} of {width}: {text}");
+        assert!(longest > width - 30, "{longest} of {width}: {text}");
     }
     fs::remove_file(path).unwrap();
 }
@@ -271,7 +275,8 @@ fn a_terminal_gets_a_table_of_its_width() {
 #[test]
 fn parquet_and_pcapng_are_written_or_the_reason_is_given() {
     let path = trace("tables.etl", &[(0, "a"), (500, "b"), (1000, "b")]);
-    let (file, out) = (path.to_str().unwrap(), scratch("tables"));
+    let file = path.to_str().unwrap();
+    let out = scratch("tables");
     let run = common::etwctl(&format!("decode {file} --parquet {}", out.display()));
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.err.contains("note: 4 files with 5 events"), "{}", run.err);
@@ -301,13 +306,15 @@ fn a_note_counts_the_references_to_stacks_that_the_trace_does_not_define() {
             writer.write(0, &EventData { items: &items, timestamp, ..EventData::default() }).unwrap();
         }
         // A definition comes after the events that refer to it.
-        let (mut record, mut buffer) = (Vec::new(), Buffer::new(1024, 0));
+        let mut record = Vec::new();
+        let mut buffer = Buffer::new(1024, 0);
         assert!(push_definition(&mut record, HOOK_RUNDOWN, defined, 0xABC, &[0x1234]));
         buffer.push_record(&record, defined).unwrap();
         writer.write_buffer(&mut buffer, 400).unwrap();
         writer.close().unwrap();
         let run = common::etwctl(&format!("stacks {}", path.display()));
-        assert_eq!((run.code, run.out.contains("0x1234")), (0, !is_noted), "{}", run.err);
+        assert_eq!(run.code, 0, "{}", run.err);
+        assert_eq!(run.out.contains("0x1234"), !is_noted, "{}", run.err);
         let note = "2 references to call stacks without a definition; they are left out";
         assert_eq!(run.err.contains(note), is_noted, "{}", run.err);
     }

@@ -39,7 +39,8 @@ fn level_and_keywords_come_from_the_provider() {
 #[test]
 fn a_recording_ends_after_its_time() {
     let run = etwctl("record Nobody --for 200ms");
-    assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(run.out.as_str(), "", "{}", run.err);
     assert!(run.err.contains("0 events printed"), "{}", run.err);
     assert!(run.err.contains("is computed from the name 'Nobody'"), "{}", run.err);
     assert!(!etwctl("record *Nobody --for 1ms").err.contains("computed"), "the star asks for it");
@@ -50,7 +51,8 @@ fn a_recording_ends_after_its_time() {
 fn a_recording_without_a_driver_does_not_wait_for_events_that_cannot_come() {
     let run = etwctl("record Nobody");
     assert_eq!(run.code, 5, "{}", run.err);
-    assert!(run.err.contains("no event can come: ") && run.err.contains("--driver DRIVER.sys"), "{}", run.err);
+    assert!(run.err.contains("no event can come: "), "{}", run.err);
+    assert!(run.err.contains("--driver DRIVER.sys"), "{}", run.err);
 }
 
 #[test]
@@ -59,18 +61,23 @@ fn a_recording_has_the_buffers_the_ring_and_the_kernel_groups_of_a_session() {
     let ring = etwctl(&format!("record --demo --etl {} --circular 1MiB --buffer 16KiB", path.display()));
     assert_eq!(ring.code, 0, "{}", ring.err);
     let doctor = etwctl(&format!("doctor {}", path.display()));
-    assert!(doctor.out.contains("modes: circular ") && doctor.out.contains("the oldest events"), "{}", doctor.out);
+    assert!(doctor.out.contains("modes: circular "), "{}", doctor.out);
+    assert!(doctor.out.contains("the oldest events"), "{}", doctor.out);
     let header = fs::read(&path).unwrap();
     assert_eq!(header[..4], (16 * 1024_u32).to_le_bytes(), "the size of a buffer");
     fs::remove_file(path).unwrap();
     let conflict = etwctl("record --demo --circular 1MiB --sequential 1MiB --etl x.etl");
-    assert!(conflict.code == 1 && conflict.err.contains("a sequential file cannot be circular"), "{}", conflict.err);
+    assert!(conflict.code == 1, "{}", conflict.err);
+    assert!(conflict.err.contains("a sequential file cannot be circular"), "{}", conflict.err);
     let nothing = etwctl("record --for 1ms");
-    assert!(nothing.code == 2 && nothing.err.contains("--system"), "{}", nothing.err);
+    assert!(nothing.code == 2, "{}", nothing.err);
+    assert!(nothing.err.contains("--system"), "{}", nothing.err);
     let system = etwctl("record --system process,thread");
-    assert!(system.code == 5 && system.err.contains("no event can come"), "{}", system.err);
+    assert!(system.code == 5, "{}", system.err);
+    assert!(system.err.contains("no event can come"), "{}", system.err);
     let group = etwctl("record --system perf-profile --for 1ms");
-    assert!(group.code == 2 && group.err.contains("info set system-flags"), "{}", group.err);
+    assert!(group.code == 2, "{}", group.err);
+    assert!(group.err.contains("info set system-flags"), "{}", group.err);
 }
 
 #[test]
@@ -112,7 +119,8 @@ fn decoding_selects_by_provider_level_and_conditions() {
         ("--where field.Lenth=1", "error: --where: no event has 'field.Lenth'; did you mean 'Length'?"),
     ] {
         let run = etwctl(&format!("decode {} --json {options}", path.display()));
-        assert_eq!((run.code, run.out.as_str()), (2, ""), "{options}");
+        assert_eq!(run.code, 2, "{options}");
+        assert_eq!(run.out.as_str(), "", "{options}");
         assert!(run.err.contains(error), "{options}: {}", run.err);
     }
     assert!(!notes("--where Length>1000000").contains("note:"), "the name is right, only nothing is that long");
@@ -129,16 +137,17 @@ fn every_format_is_written_and_colours_only_on_request() {
     let spans = chrome["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
     assert_eq!(spans.count(), 12, "starts and stops are spans");
     let page = run("--html").out;
-    assert!(
-        page.to_lowercase().starts_with("<!doctype html>")
-            && page.contains("formats.etl")
-            && page.contains("ReadFailed")
-    );
+    assert!(page.to_lowercase().starts_with("<!doctype html>"));
+    assert!(page.contains("formats.etl"));
+    assert!(page.contains("ReadFailed"));
     let table = run("--table").out;
     assert!(table.starts_with("  provider Etwctl-Demo\n"), "{table}");
-    assert!(table.contains(" ReadFailed ") && table.contains(" start ") && !table.contains("Etwctl-Demo/"), "{table}");
+    assert!(table.contains(" ReadFailed "), "{table}");
+    assert!(table.contains(" start "), "{table}");
+    assert!(!table.contains("Etwctl-Demo/"), "{table}");
     let text = run("--text");
-    assert!(text.out.contains("Etwctl-Demo/ReadFailed Request=5") && !text.out.contains('\x1b'));
+    assert!(text.out.contains("Etwctl-Demo/ReadFailed Request=5"));
+    assert!(!text.out.contains('\x1b'));
     assert!(run("--color always").out.contains("\x1b[31m"));
     assert_eq!(run("--csv --chrome").code, 2);
     let copy = scratch("copy.jsonl");
@@ -153,11 +162,13 @@ fn statistics_count_what_is_there() {
     let path = demo_trace("stats.etl");
     let run = etwctl(&format!("stats {} --json", path.display()));
     let stats: Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!((&stats["events"], &stats["events_lost"]), (&45.into(), &0.into()));
+    assert_eq!(stats["events"], 45);
+    assert_eq!(stats["events_lost"], 0);
     assert_eq!(stats["by_event"][0]["event"], "Read");
     assert_eq!(stats["by_event"][0]["events"], 24);
     let names: Vec<&Value> = stats["by_event"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
-    assert!(names.contains(&&"Header".into()) && names.contains(&&"Unload".into()), "{names:?}");
+    assert!(names.contains(&&"Header".into()), "{names:?}");
+    assert!(names.contains(&&"Unload".into()), "{names:?}");
     assert!(etwctl(&format!("stats {}", path.display())).out.contains("PROVIDER"));
     fs::remove_file(path).unwrap();
 }
@@ -207,7 +218,8 @@ fn what_a_full_disk_lost_is_reported_by_the_recording_and_by_every_reader() {
         assert!(run.err.contains("error: the recording is incomplete: "), "{}", run.err);
         assert!(run.err.contains(&format!("cannot write {}: ", path.display())), "the cause: {}", run.err);
         for reader in READERS {
-            let (copy, out) = (scratch("full-copy.etl"), scratch("full-out"));
+            let copy = scratch("full-copy.etl");
+            let out = scratch("full-out");
             fs::copy(&path, &copy).unwrap();
             let line = reader.replace("COPY", &copy.display().to_string()).replace("OUT", &out.display().to_string());
             let read = etwctl(&format!("{line} {}", path.display()));
@@ -230,7 +242,8 @@ fn what_a_full_disk_lost_is_reported_by_the_recording_and_by_every_reader() {
 fn a_live_view_shows_what_the_file_lacks() {
     let path = scratch("live.etl");
     let run = etwctl_limited(&format!("record --demo --live --etl {}", path.display()), 1);
-    assert_eq!((run.code, run.out.lines().count()), (4, 43), "{}", run.err);
+    assert_eq!(run.code, 4, "{}", run.err);
+    assert_eq!(run.out.lines().count(), 43, "{}", run.err);
     fs::remove_file(path).unwrap();
 }
 
@@ -248,7 +261,8 @@ fn a_recording_that_does_not_begin_leaves_no_file() {
     let path = scratch("none.etl");
     let run = etwctl_limited(&format!("record --demo --etl {}", path.display()), 0);
     assert_eq!(run.code, 2, "{}", run.err);
-    assert!(run.err.contains("DISK_FULL") && !path.exists(), "{}", run.err);
+    assert!(run.err.contains("DISK_FULL"), "{}", run.err);
+    assert!(!path.exists(), "{}", run.err);
 }
 
 /// Runs the command with a closed standard output; returns its exit code and standard error.
@@ -284,11 +298,13 @@ fn a_name_that_is_not_valid_utf_8_is_a_name_of_a_file() {
     let odd: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xFF.etl");
     let (code, said) = unread(&[OsStr::new("decode"), odd]);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("cannot open ") && said.contains("odd"), "{said}");
+    assert!(said.contains("cannot open "), "{said}");
+    assert!(said.contains("odd"), "{said}");
     let path = scratch("named.etl").with_file_name(odd);
     fs::rename(demo_trace("named.etl"), &path).unwrap();
     let words = [OsStr::new("decode"), path.as_os_str()];
     let run = Command::new(env!("CARGO_BIN_EXE_etwctl")).args(words).output().unwrap();
-    assert!(run.status.success() && String::from_utf8_lossy(&run.stdout).contains("ReadFailed"));
+    assert!(run.status.success());
+    assert!(String::from_utf8_lossy(&run.stdout).contains("ReadFailed"));
     fs::remove_file(path).unwrap();
 }

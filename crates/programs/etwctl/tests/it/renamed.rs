@@ -50,7 +50,8 @@ fn description(hook: u16, version: u16) -> Vec<u8> {
     text(&mut info, 68, "Other");
     text(&mut info, 72, "Event");
     for (index, field) in schema.fields.iter().enumerate() {
-        assert_eq!((field.count, field.length), (Extent::None, Extent::None), "{hook:#x}: {field:?}");
+        assert_eq!(field.count, Extent::None, "{hook:#x}: {field:?}");
+        assert_eq!(field.length, Extent::None, "{hook:#x}: {field:?}");
         let in_type = (0..400).find(|number| Encoding::from_tdh(*number) == Some(field.encoding)).unwrap();
         let place = 112 + 24 * index;
         text(&mut info, place + 4, &format!("Field{index}"));

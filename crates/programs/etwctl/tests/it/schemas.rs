@@ -38,7 +38,8 @@ fn trace(path: &Path, name: &str) {
     writer
         .write(0, &EventData { provider, descriptor, payload: &payload, timestamp: 5, ..EventData::default() })
         .unwrap();
-    let (mut metadata, mut payload) = ([0; 256], [0; 256]);
+    let mut metadata = [0; 256];
+    let mut payload = [0; 256];
     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).u32(name, 7);
     let (metadata, payload) = builder.str8("text", "\x1b]0;title\x07\u{202e}").finish().unwrap();
     let items = ExtendedItem::trace_logging(b"\x08\x00=cmd|\x00", metadata);
@@ -50,10 +51,12 @@ fn trace(path: &Path, name: &str) {
 #[test]
 fn a_manifest_names_events_in_decode_and_stats() {
     let folder = folder("names");
-    let (file, manifest) = (folder.join("a.etl"), folder.join("a.man"));
+    let file = folder.join("a.etl");
+    let manifest = folder.join("a.man");
     trace(&file, "Plain");
     fs::write(&manifest, MANIFEST).unwrap();
-    let (file, manifest) = (file.to_str().unwrap(), manifest.to_str().unwrap());
+    let file = file.to_str().unwrap();
+    let manifest = manifest.to_str().unwrap();
     let plain = etwctl(&["stats", file]);
     assert!(text(&plain.stdout).contains("named_percent     75.0"), "{}", text(&plain.stdout));
     let hint = text(&plain.stderr);
@@ -72,7 +75,8 @@ fn a_manifest_names_events_in_decode_and_stats() {
     }
     let json = etwctl(&["decode", file, "--manifest", manifest, "--json", "--where", "event=Copy"]);
     let event: serde_json::Value = serde_json::from_str(text(&json.stdout)).unwrap();
-    assert_eq!((&event["message"], &event["fields"]["Size"]), (&"copied 512 bytes".into(), &512.into()));
+    assert_eq!(event["message"], "copied 512 bytes");
+    assert_eq!(event["fields"]["Size"], 512);
     let schema = etwctl(&["schema", manifest, "--json"]);
     let rows: serde_json::Value = serde_json::from_str(text(&schema.stdout)).unwrap();
     assert_eq!(rows["rows"][0]["fields"], serde_json::json!(["UInt32 Size"]));
@@ -81,7 +85,8 @@ fn a_manifest_names_events_in_decode_and_stats() {
 #[test]
 fn a_manifest_that_cannot_be_read_is_named() {
     let folder = folder("bad");
-    let (file, manifest) = (folder.join("a.etl"), folder.join("bad.man"));
+    let file = folder.join("a.etl");
+    let manifest = folder.join("bad.man");
     trace(&file, "Plain");
     fs::write(&manifest, "<a/>").unwrap();
     for arguments in [
@@ -115,7 +120,8 @@ fn names_and_values_of_a_trace_do_nothing_to_a_terminal_or_a_spreadsheet() {
 #[test]
 fn an_output_never_replaces_the_input_and_is_complete_or_not_there() {
     let folder = folder("output");
-    let (file, out) = (folder.join("a.etl"), folder.join("out.json"));
+    let file = folder.join("a.etl");
+    let out = folder.join("out.json");
     trace(&file, "Plain");
     let before = fs::read(&file).unwrap();
     let refused = etwctl(&["decode", file.to_str().unwrap(), "--output", file.to_str().unwrap()]);
@@ -138,7 +144,9 @@ fn an_output_never_replaces_the_input_and_is_complete_or_not_there() {
 fn the_store_of_manifests_is_used_by_every_command() {
     let folder = folder("store");
     let _ = fs::remove_dir_all(&folder);
-    let (file, manifests, store) = (folder.join("a.etl"), folder.join("manifests"), folder.join("store"));
+    let file = folder.join("a.etl");
+    let manifests = folder.join("manifests");
+    let store = folder.join("store");
     fs::create_dir_all(&manifests).unwrap();
     trace(&file, "Plain");
     fs::write(manifests.join("a.man"), MANIFEST).unwrap();
@@ -151,7 +159,9 @@ fn the_store_of_manifests_is_used_by_every_command() {
     assert!(text(&run(&["stats", file]).stdout).contains("named_percent     75.0"), "there is no store yet");
     let added = run(&["schemas", "add", manifests.to_str().unwrap(), "--json"]);
     let notes = text(&added.stderr);
-    assert!(added.status.success() && notes.contains("skipped") && notes.contains("bad.man"), "{notes}");
+    assert!(added.status.success(), "{notes}");
+    assert!(notes.contains("skipped"), "{notes}");
+    assert!(notes.contains("bad.man"), "{notes}");
     assert!(text(&added.stdout).contains("\"files\":1,\"providers\":1"), "{}", text(&added.stdout));
     assert!(text(&run(&["stats", file]).stdout).contains("named_percent     100.0"));
     assert!(text(&run(&["decode", file]).stdout).contains("Test-Provider/Copy Size=512"));
@@ -164,10 +174,9 @@ fn the_store_of_manifests_is_used_by_every_command() {
         full.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" schemas add \"$1\"", env!("CARGO_BIN_EXE_etwctl")]);
         let full = full.arg(manifests.join("a.man")).env("ETWCTL_SCHEMAS", &store).output().unwrap();
         let error = text(&full.stderr);
-        assert!(
-            full.status.code() == Some(2) && error.contains("cannot add ") && !error.contains("partial"),
-            "{error}"
-        );
+        assert!(full.status.code() == Some(2), "{error}");
+        assert!(error.contains("cannot add "), "{error}");
+        assert!(!error.contains("partial"), "{error}");
         assert!(text(&run(&["stats", file]).stdout).contains("named_percent     100.0"));
     }
     let missing = run(&["schemas", "add", "no-such.man"]);

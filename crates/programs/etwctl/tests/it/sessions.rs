@@ -165,7 +165,8 @@ fn a_session_at_boot_is_a_file_for_the_registry() {
         file.display()
     ));
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(run.out.contains("reg import") && run.err.contains("computed from the name 'MyDriver'"), "{}", run.err);
+    assert!(run.out.contains("reg import"), "{}", run.err);
+    assert!(run.err.contains("computed from the name 'MyDriver'"), "{}", run.err);
     let text = read();
     let guid = etw_types::Guid::from_name("MyDriver");
     for line in [

@@ -55,7 +55,8 @@ fn processor_time_comes_from_samples_and_context_switches() {
     let modules = rows(&format!("top {} --by cpu --per module --json", path.display()));
     assert_eq!(modules, json!([{"process": "a.exe", "pid": 500, "module": "a.exe", "samples": 2, "percent": 100.0}]));
     let wrong = etwctl(&format!("top {} --by disk --per thread", path.display()));
-    assert_eq!((wrong.code, wrong.err.contains("--per is for --by cpu")), (2, true), "{}", wrong.err);
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+    assert!(wrong.err.contains("--per is for --by cpu"), "{}", wrong.err);
     fs::remove_file(path).unwrap();
 }
 
@@ -94,10 +95,12 @@ fn operations_are_summarised_by_process_and_object() {
     assert!(nothing.err.contains("record hard page faults (MEMORY_HARD_FAULTS)"), "{}", nothing.err);
     for selected in ["--where pid=7", "--from +1s"] {
         let none = etwctl(&format!("top {} --by disk {selected}", path.display()));
-        assert!(none.code == 0 && none.err.contains("nothing of this is selected"), "{}", none.err);
+        assert!(none.code == 0, "{}", none.err);
+        assert!(none.err.contains("nothing of this is selected"), "{}", none.err);
     }
     let unknown = etwctl(&format!("top {} --by disk --where Nobody=7", path.display()));
-    assert!(unknown.code == 2 && unknown.err.contains("no event has 'Nobody'"), "{}", unknown.err);
+    assert!(unknown.code == 2, "{}", unknown.err);
+    assert!(unknown.err.contains("no event has 'Nobody'"), "{}", unknown.err);
     fs::remove_file(path).unwrap();
 }
 
@@ -144,16 +147,16 @@ fn samples_become_a_flame_graph_and_profiles() {
     let folded = etwctl(&format!("flame {} --folded", path.display()));
     assert_eq!(folded.out, "a.exe (500);a.exe+0x100;a.exe+0x10 1\n", "{}", folded.err);
     let picture = etwctl(&format!("flame {}", path.display())).out;
-    assert!(picture.starts_with("<svg ") && picture.contains("<title>a.exe+0x10 (1, 100.00 %)</title>"), "{picture}");
+    assert!(picture.starts_with("<svg "), "{picture}");
+    assert!(picture.contains("<title>a.exe+0x10 (1, 100.00 %)</title>"), "{picture}");
     let profile: Value = serde_json::from_str(&etwctl(&format!("profile {}", path.display())).out).unwrap();
     let threads = profile["threads"].as_array().unwrap();
     let thread = threads.iter().find(|thread| thread["samples"]["length"] == 2).unwrap();
-    assert_eq!((&thread["processName"], &thread["pid"]), (&json!("a.exe"), &json!("500")));
+    assert_eq!(&thread["processName"], &json!("a.exe"));
+    assert_eq!(&thread["pid"], &json!("500"));
     let strings = thread["stringArray"].as_array().unwrap();
-    assert!(
-        strings.contains(&json!("a.exe+0x100")) && strings.contains(&json!("Read")),
-        "frames and markers: {strings:?}"
-    );
+    assert!(strings.contains(&json!("a.exe+0x100")), "frames and markers: {strings:?}");
+    assert!(strings.contains(&json!("Read")), "frames and markers: {strings:?}");
     let out = scratch("flame.pb");
     let run = etwctl(&format!("profile {} --format pprof --output {}", path.display(), out.display()));
     assert!(run.err.contains("2 samples"), "{}", run.err);
@@ -212,7 +215,8 @@ fn an_activity_is_selected_by_its_start_and_keeps_its_duration() {
         );
     }
     let wrong = etwctl(&format!("activities {} --where Nobody=1", path.display()));
-    assert!(wrong.code == 2 && wrong.err.contains("no event has 'Nobody'"), "{}", wrong.err);
+    assert!(wrong.code == 2, "{}", wrong.err);
+    assert!(wrong.err.contains("no event has 'Nobody'"), "{}", wrong.err);
     fs::remove_file(path).unwrap();
 }
 
@@ -270,10 +274,9 @@ fn processes_are_listed_and_events_selected_by_their_names() {
     let path = trace("processes.etl");
     let all = rows(&format!("processes {} --json", path.display()));
     assert_eq!(all[0]["name"], "a.exe");
-    assert_eq!(
-        (&all[0]["parent"], &all[0]["session"], &all[0]["command_line"]),
-        (&json!(4), &json!(1), &json!("a -x"))
-    );
+    assert_eq!(&all[0]["parent"], &json!(4));
+    assert_eq!(&all[0]["session"], &json!(1));
+    assert_eq!(&all[0]["command_line"], &json!("a -x"));
     assert_eq!(all[0]["services"], Value::Null, "the trace does not say it");
     let count = |line: &str| {
         let run = etwctl(&format!("decode {} --json {line}", path.display()));
@@ -309,16 +312,19 @@ fn a_part_of_a_trace_keeps_what_describes_its_events() {
     // A file with a similar name is not touched, and nothing is left beside the output.
     let folder = scratch("trimmed");
     fs::create_dir(&folder).unwrap();
-    let (output, other) = (folder.join("part.etl"), folder.join("part.etl.partial"));
+    let output = folder.join("part.etl");
+    let other = folder.join("part.etl.partial");
     fs::write(&other, "other").unwrap();
     assert_eq!(etwctl(&format!("trim {} --output {}", path.display(), output.display())).code, 0);
     let refused = etwctl(&format!("trim {} {} --output {}", path.display(), other.display(), output.display()));
-    assert_eq!((refused.code, fs::read(&other).unwrap().as_slice()), (2, b"other".as_slice()), "{}", refused.err);
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert_eq!(fs::read(&other).unwrap().as_slice(), b"other".as_slice(), "{}", refused.err);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     fs::remove_dir_all(&folder).unwrap();
     if cfg!(target_os = "linux") {
         let full = etwctl(&format!("trim {} --output /dev/full", path.display()));
-        assert!(full.code == 2 && full.err.contains("cannot write /dev/full: "), "{}", full.err);
+        assert!(full.code == 2, "{}", full.err);
+        assert!(full.err.contains("cannot write /dev/full: "), "{}", full.err);
     }
     let header = |path: &PathBuf| etw_etl::Reader::open(path).unwrap().header().clone();
     assert_eq!(header(&part).file_name, part.to_str().unwrap());

@@ -105,7 +105,8 @@ fn the_command_for_windows_does_what_wine_supports() {
     };
     let help = wine.etwctl("--help");
     assert_eq!(help.code, 0, "{}{}", help.out, help.err);
-    assert!(help.out.contains("Usage: etwctl") && help.out.contains("This is Wine"), "{}", help.out);
+    assert!(help.out.contains("Usage: etwctl"), "{}", help.out);
+    assert!(help.out.contains("This is Wine"), "{}", help.out);
 
     // The command under Wine decodes a file to the same events as the command of this system.
     let path = demo_trace("wine.etl");

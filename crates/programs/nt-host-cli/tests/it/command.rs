@@ -241,7 +241,8 @@ fn without_a_reader_the_run_ends_quietly_and_the_trace_is_written() {
         let output = output.expect("the command");
         // The run was clean, but nobody can know.
         let expected = if is_traced { 2 } else { 0 };
-        assert_eq!((code(&output), text(&output)), (Some(expected), String::new()), "{arguments:?}");
+        assert_eq!(code(&output), Some(expected), "{arguments:?}");
+        assert_eq!(text(&output), String::new(), "{arguments:?}");
         assert_eq!(trace.exists(), is_traced, "{arguments:?}");
     }
 }
@@ -249,8 +250,8 @@ fn without_a_reader_the_run_ends_quietly_and_the_trace_is_written() {
 #[test]
 fn files_may_have_names_that_are_not_valid_utf_8() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (driver, trace) =
-        (folder.join(OsStr::from_bytes(b"odd\xFF.sys")), folder.join(OsStr::from_bytes(b"odd\xFF.etl")));
+    let driver = folder.join(OsStr::from_bytes(b"odd\xFF.sys"));
+    let trace = folder.join(OsStr::from_bytes(b"odd\xFF.etl"));
     fs::copy(broken("pool_leak"), &driver).expect("a copy of the driver");
     let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).arg("--etl").arg(&trace).output();
     let output = output.expect("the command");
@@ -278,7 +279,8 @@ fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
         assert!(shown.contains(&line), "no `{line}` in {shown}");
     }
     let quiet = text(&nt_host(&["run", "--no-debug-output"], &sample));
-    assert!(!quiet.contains("driver_sample: EtwRegister") && !quiet.contains("debug output"), "{quiet}");
+    assert!(!quiet.contains("driver_sample: EtwRegister"), "{quiet}");
+    assert!(!quiet.contains("debug output"), "{quiet}");
     let shown = text(&nt_host(&["run"], &sample));
     assert!(shown.contains("debug output\n  | driver_sample: EtwRegister 0x00000000 STATUS_SUCCESS;"), "{shown}");
     let never = text(&nt_host(&["run", "--fail", "EtwRegister@3"], &sample));
@@ -288,8 +290,10 @@ fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
 #[test]
 fn a_run_that_does_not_exercise_the_driver_ends_with_4_and_says_what_would_help() {
     let image = |bug| c::build("wdm_gaps", bug, "DriverEntry", &["ntoskrnl"]);
-    let (driver, port) = (image(0), r"device\PortName=COM5");
-    let (start, port_name) = ("IRP_MN_START_DEVICE was completed with 0xC0000034", r"--registry device\PortName=VALUE");
+    let driver = image(0);
+    let port = r"device\PortName=COM5";
+    let start = "IRP_MN_START_DEVICE was completed with 0xC0000034";
+    let port_name = r"--registry device\PortName=VALUE";
     let no_device = "ioctl 00222000 did not reach the driver: there is no device";
     for (arguments, expected, parts) in [
         (
@@ -325,7 +329,8 @@ fn a_run_that_does_not_exercise_the_driver_ends_with_4_and_says_what_would_help(
     let output = nt_host(&["run", "--json"], &driver);
     let start = "{\"schema_version\":1,\"outcome\":\"incomplete: IRP_MN_START_DEVICE was completed with 0xC0000034 STATUS_OBJECT_NAME_NOT_FOUND\",\"result\":\"incomplete\",\"unloaded\":true,";
     let gap = "\"gaps\":[{\"kind\":\"not-started\",\"detail\":\"IRP_MN_START_DEVICE was completed";
-    assert!(text(&output).starts_with(start) && text(&output).contains(gap), "{}", text(&output));
+    assert!(text(&output).starts_with(start), "{}", text(&output));
+    assert!(text(&output).contains(gap), "{}", text(&output));
     // The driver refuses the orderly removal; the run goes on to the unload.
     let output = nt_host(&["run", "--registry", port], &image(4));
     assert_eq!(code(&output), Some(4), "{}", text(&output));
@@ -454,7 +459,8 @@ fn no_command_writes_its_lines_over_what_it_reads() {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("volume/deep")).expect("a folder");
     fs::create_dir_all(folder.join("corpus")).expect("a folder");
-    let (sample, driver) = (built("driver_sample.sys"), folder.join("driver_sample.sys"));
+    let sample = built("driver_sample.sys");
+    let driver = folder.join("driver_sample.sys");
     for extension in ["sys", "pdb"] {
         fs::copy(sample.with_extension(extension), driver.with_extension(extension)).expect("a copy");
     }
@@ -466,8 +472,13 @@ fn no_command_writes_its_lines_over_what_it_reads() {
     fs::write(folder.join("grammar.toml"), "[[request]]\ncode = 0x22E000\n").expect("a grammar");
     fs::write(folder.join("corpus/a.steps"), "--ioctl=22E000\n").expect("an input");
     let at = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
-    let (framework, other, volume, space) = (at("framework.sys"), at("other.sys"), at("volume"), at("space"));
-    let (capture, grammar, corpus) = (at("capture.pcap"), at("grammar.toml"), at("corpus"));
+    let framework = at("framework.sys");
+    let other = at("other.sys");
+    let volume = at("volume");
+    let space = at("space");
+    let capture = at("capture.pcap");
+    let grammar = at("grammar.toml");
+    let corpus = at("corpus");
     let driver_itself: [(&[&str], &str); 2] = [(&[], "driver_sample.sys"), (&[], "driver_sample.pdb")];
     let shared: [(&[&str], &str); 5] = [
         (&["--framework", &framework], "framework.sys"),

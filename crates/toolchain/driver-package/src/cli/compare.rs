@@ -54,7 +54,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let names: BTreeSet<&str> = first.keys().chain(second.keys()).copied().collect();
     let mut differences = Vec::new();
     for name in names {
-        let (one, other) = (first.get(name).unwrap_or(&empty), second.get(name).unwrap_or(&empty));
+        let one = first.get(name).unwrap_or(&empty);
+        let other = second.get(name).unwrap_or(&empty);
         let only = |these: &BTreeSet<String>, those: &BTreeSet<String>| these.difference(those).cloned().collect();
         let (one, other): (Vec<String>, Vec<String>) = (only(one, other), only(other, one));
         if !one.is_empty() || !other.is_empty() {

@@ -43,8 +43,15 @@ struct Line {
 
 impl Line {
     fn parse(words: &[String], now: DateTime, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let (mut file, mut section, mut catalog, mut kmdf, mut umdf) = (None, "Version".to_owned(), None, None, None);
-        let (mut date, mut version, mut arch, mut is_verbose) = (None, None, None, false);
+        let mut file = None;
+        let mut section = "Version".to_owned();
+        let mut catalog = None;
+        let mut kmdf = None;
+        let mut umdf = None;
+        let mut date = None;
+        let mut version = None;
+        let mut arch = None;
+        let mut is_verbose = false;
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
             let option = word.strip_prefix(['-', '/']).ok_or_else(|| format!("'{word}' is not an option"))?;
@@ -143,18 +150,20 @@ mod tests {
     fn options_and_variables_are_those_of_the_original() {
         let line = parse("-f a.inf -d * -a amd64 -c a.cat -v * -k 1.33", &[]).unwrap();
         assert_eq!(line.stamp.version.to_string(), "03/09/2026,13.4.5.0");
-        assert_eq!((line.stamp.arch, line.stamp.catalog.as_deref()), (Some(Arch::X64), Some("a.cat")));
-        assert_eq!((line.stamp.kmdf.as_deref(), line.stamp.section.as_str()), (Some("1.33"), "Version"));
+        assert_eq!(line.stamp.arch, Some(Arch::X64));
+        assert_eq!(line.stamp.catalog.as_deref(), Some("a.cat"));
+        assert_eq!(line.stamp.kmdf.as_deref(), Some("1.33"));
+        assert_eq!(line.stamp.section.as_str(), "Version");
         let line = parse("-f a.inf -s I -d 10/20/2011 -v 11.30.20.15 -u 2.15.0 -n", &[("Platform", "ARM64")]).unwrap();
         assert_eq!(line.stamp.version.to_string(), "10/20/2011,11.30.20.15");
-        assert_eq!((line.stamp.arch, line.stamp.section.as_str(), line.is_verbose), (Some(Arch::Arm64), "I", true));
+        assert_eq!(line.stamp.arch, Some(Arch::Arm64));
+        assert_eq!(line.stamp.section.as_str(), "I");
+        assert!(line.is_verbose);
         let set = [("STAMPINF_DATE", "01/02/2020"), ("STAMPINF_VERSION", "3.4")];
         assert_eq!(parse("-f a.inf -d", &set).unwrap().stamp.version.to_string(), "01/02/2020,3.4.0.0");
         let private = parse("-f a.inf -d 10/20/2011 -v 1.2.3.4", &[("PRIVATE_DRIVER_PACKAGE", "1")]).unwrap().stamp;
-        assert_eq!(
-            (private.version.to_string().as_str(), private.catalog.as_deref()),
-            ("03/09/2026,13.4.5.0", Some("delta.cat"))
-        );
+        assert_eq!(private.version.to_string().as_str(), "03/09/2026,13.4.5.0");
+        assert_eq!(private.catalog.as_deref(), Some("delta.cat"));
     }
 
     #[test]

@@ -281,7 +281,8 @@ mod tests {
         let inf = Inf::parse(TEXT).unwrap();
         let devices = inf.devices(Arch::X64);
         assert_eq!(devices.len(), 1);
-        assert_eq!((devices[0].description.as_str(), devices[0].line), ("Device", 4));
+        assert_eq!(devices[0].description.as_str(), "Device");
+        assert_eq!(devices[0].line, 4);
         assert_eq!(inf.hardware_ids(Arch::X64), ["root\\a", "root\\b"]);
         assert_eq!(inf.hardware_ids(Arch::Arm64), ["root\\c"]);
         let install = inf.install_section("I", Arch::X64).unwrap();

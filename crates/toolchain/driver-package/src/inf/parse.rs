@@ -223,13 +223,16 @@ mod tests {
         let text = "; head\r\n[Version]\r\nSignature=\"$Windows NT$\" ; why\r\n\r\n[a.b]\r\nx = 1, \"two, \"\"2\"\" \" ,\\\r\n  three\r\nplain\r\n[VERSION]\r\nClass=X\r\n";
         let inf = Inf::parse(text).unwrap();
         let version = inf.section("version").unwrap();
-        assert_eq!((version.line, version.entries.len()), (2, 2));
+        assert_eq!(version.line, 2);
+        assert_eq!(version.entries.len(), 2);
         assert_eq!(version.first("SIGNATURE").unwrap().fields, ["$Windows NT$"]);
         assert_eq!(version.first("class").unwrap().line, 10);
         let other = inf.section("A.B").unwrap();
         assert_eq!(other.entries[0].fields, ["1", "two, \"2\" ", "three"]);
-        assert_eq!((other.entries[0].line, other.entries[1].line), (6, 8));
-        assert_eq!((other.entries[1].key.as_deref(), other.entries[1].field(0)), (None, Some("plain")));
+        assert_eq!(other.entries[0].line, 6);
+        assert_eq!(other.entries[1].line, 8);
+        assert_eq!(other.entries[1].key.as_deref(), None);
+        assert_eq!(other.entries[1].field(0), Some("plain"));
     }
 
     #[test]
@@ -245,7 +248,8 @@ mod tests {
         {
             let inf = Inf::parse(&format!("[a]\n{line}\n")).unwrap();
             let entry = &inf.sections()[0].entries[0];
-            assert_eq!((entry.key.as_deref(), entry.fields.as_slice()), (key, &[value.to_owned()][..]), "{line}");
+            assert_eq!(entry.key.as_deref(), key, "{line}");
+            assert_eq!(entry.fields.as_slice(), &[value.to_owned()][..], "{line}");
         }
     }
 
@@ -259,7 +263,8 @@ mod tests {
     fn an_invalid_line_is_named_with_its_number() {
         for (text, line) in [("x = 1\n", 1), ("[a]\n\n[b\n", 3), ("[a]\nx = \"1\n", 2), ("[]\n", 1)] {
             let fault = Inf::parse(text).unwrap_err();
-            assert_eq!((fault.rule, fault.line), (1002, line), "{text:?}");
+            assert_eq!(fault.rule, 1002, "{text:?}");
+            assert_eq!(fault.line, line, "{text:?}");
         }
     }
 }

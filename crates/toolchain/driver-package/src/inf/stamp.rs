@@ -59,7 +59,9 @@ impl fmt::Display for DriverVersion {
 /// Parses a date of `DriverVer`: month, day and year.
 pub(crate) fn parse_date(text: &str) -> Option<DateTime> {
     let mut parts = text.splitn(3, ['/', '-']);
-    let (month, day, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let month = parts.next()?;
+    let day = parts.next()?;
+    let year = parts.next()?;
     DateTime::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?, 0, 0, 0).ok()
 }
 
@@ -208,7 +210,8 @@ mod tests {
     fn a_variable_without_a_value_is_named_with_its_line() {
         let source = Text::decode(b"[Version]\n[a]\nk = $KMDFVERSION$\n").unwrap();
         let fault = stamp(&source, &Stamp { kmdf: None, ..what() }).unwrap_err();
-        assert_eq!((fault.rule, fault.line), (1006, 3));
+        assert_eq!(fault.rule, 1006);
+        assert_eq!(fault.line, 3);
     }
 
     #[test]

@@ -64,7 +64,8 @@ mod tests {
     fn source_date_epoch_sets_the_stamp_but_not_the_current_time() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(5_500);
         let clock = Clock::new(now, Some("1700000000")).unwrap();
-        assert_eq!((clock.now.as_millis(), clock.stamp.as_secs()), (5_000, 1_700_000_000));
+        assert_eq!(clock.now.as_millis(), 5_000);
+        assert_eq!(clock.stamp.as_secs(), 1_700_000_000);
         assert_eq!(Clock::new(now, None).unwrap().stamp.as_secs(), 5);
         for wrong in ["", "yesterday", "-1", "99999999999999"] {
             assert!(

@@ -126,7 +126,8 @@ mod tests {
             [blob(4, 1), provider, vec![0, 0], old, blob(2, 0x8000_0000_0000_0000), vec![1], blob(5, 2)].concat();
         let mut events = Events::default();
         assert_eq!(events.add_blobs(&list), None);
-        assert_eq!((Vec::from_iter(events.levels), events.keywords), (vec![2, 3, 4], 0x8000_0000_0000_0009));
+        assert_eq!(Vec::from_iter(events.levels), vec![2, 3, 4]);
+        assert_eq!(events.keywords, 0x8000_0000_0000_0009);
         for end in 0..list.len() {
             let _ = Events::default().add_blobs(&list[..end]);
         }

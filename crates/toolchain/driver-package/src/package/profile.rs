@@ -7,7 +7,10 @@ use super::provider::Provider;
 
 /// Returns the text of `NAME.wprp`.
 pub(super) fn profile(name: &str, provider: &Provider) -> String {
-    let (id, name, guid, provider) = (identifier(name), escaped(name), provider.id, escaped(&provider.name));
+    let id = identifier(name);
+    let name = escaped(name);
+    let guid = provider.id;
+    let provider = escaped(&provider.name);
     // Level 0, the default, means every level, and keyword 0 means every keyword. Drivers write at any IRQL, so the
     // buffers must be in non-paged memory.
     let text = format!(

@@ -160,7 +160,8 @@ mod tests {
         let mut warnings = Vec::new();
         let chosen = Provider::choose(None, &image, Path::new("a.sys"), &mut warnings).unwrap();
         assert_eq!(chosen.name, "B");
-        assert!(warnings[0].text.contains("providers B, A") && warnings[0].text.contains("--provider"), "{warnings:?}");
+        assert!(warnings[0].text.contains("providers B, A"), "{warnings:?}");
+        assert!(warnings[0].text.contains("--provider"), "{warnings:?}");
         assert_eq!(Provider::choose(Some("A"), &image, Path::new("a.sys"), &mut Vec::new()).unwrap().name, "A");
     }
 

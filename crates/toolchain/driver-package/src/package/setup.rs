@@ -53,7 +53,9 @@ pub(super) fn prepare(
     {
         problems.push(too_low(request, arch, lowest_build, oldest).at(stamped.source_line(line)));
     }
-    let (image, mut listed, mut others) = (request.image_name(), false, Vec::new());
+    let image = request.image_name();
+    let mut listed = false;
+    let mut others = Vec::new();
     for (name, line) in sources(&inf, arch) {
         let line = stamped.source_line(line);
         if let Some(problem) = device_problem(file, &name) {
@@ -87,7 +89,9 @@ pub(super) fn device_problem(file: &Path, name: &str) -> Option<Problem> {
 
 /// Returns the warning that the INF allows the driver on a Windows that cannot load it.
 fn too_low(request: &Request, arch: Arch, lowest_build: u32, oldest: Release) -> Problem {
-    let (name, nt, build) = (arch.inf_name(), oldest.nt_version(), oldest.build());
+    let name = arch.inf_name();
+    let nt = oldest.nt_version();
+    let build = oldest.build();
     let text = format!(
         "the INF allows Windows build {lowest_build} and later, but the driver needs {}: write `NT{name}.{nt}...{build}`",
         oldest.described()

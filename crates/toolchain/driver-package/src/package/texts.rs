@@ -104,7 +104,9 @@ impl Facts<'_> {
 
     /// Returns `README.txt`.
     fn read_me(&self) -> String {
-        let (name, requirements, trust) = (self.name, self.requirements, self.trust);
+        let name = self.name;
+        let requirements = self.requirements;
+        let trust = self.trust;
         let signed = if trust.needs_test_mode() { "signed for tests" } else { "signed by Microsoft" };
         let mut devices: Vec<String> = Vec::new();
         for device in self.devices() {

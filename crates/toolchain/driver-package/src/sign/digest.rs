@@ -25,7 +25,8 @@ impl Digests {
     }
 
     fn from_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let (mut sha1, mut sha256) = (Sha1::new(), Sha256::new());
+        let mut sha1 = Sha1::new();
+        let mut sha256 = Sha256::new();
         for part in parts {
             sha1.update(part);
             sha256.update(part);

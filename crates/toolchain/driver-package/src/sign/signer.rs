@@ -205,7 +205,8 @@ mod tests {
     fn only_a_certificate_for_tests_becomes_a_root() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/signer.pem");
         let own = Signer::of_file(&std::fs::read(file).unwrap()).unwrap();
-        assert_eq!((own.trust(), own.trust().stores()), (Trust::Test, &["Root", "TrustedPublisher"][..]));
+        assert_eq!(own.trust(), Trust::Test);
+        assert_eq!(own.trust().stores(), &["Root", "TrustedPublisher"][..]);
         let named = |subject: &str, issuer: &str| {
             let mut signer = own.clone();
             signer.certificate.tbs_certificate.subject = Name::from_str(subject).unwrap();
@@ -217,10 +218,9 @@ mod tests {
         // A name proves nothing, neither of the subject nor of the issuer.
         for (subject, issuer) in [("CN=a", "CN=b"), (publisher, "CN=b"), ("CN=a", authority), (publisher, authority)] {
             let issued = named(subject, issuer).trust();
-            assert_eq!(
-                (issued, issued.stores(), issued.needs_test_mode()),
-                (Trust::Issued, &["TrustedPublisher"][..], true)
-            );
+            assert_eq!(issued, Trust::Issued);
+            assert_eq!(issued.stores(), &["TrustedPublisher"][..]);
+            assert!(issued.needs_test_mode());
         }
         assert_eq!(named(publisher, publisher).trust(), Trust::Test);
     }

@@ -80,7 +80,8 @@ impl Pages {
         let mut pages = vec![(0, self.algorithm.digest(&first))];
         let mut last = headers;
         for section in image.sections.iter().filter(|section| section.file_size > 0) {
-            let (start, length) = (size(section.file_offset), size(section.file_size));
+            let start = size(section.file_offset);
+            let length = size(section.file_size);
             let data = part(start, start.saturating_add(length))?;
             for (index, page) in data.chunks(PAGE).enumerate() {
                 pages.push((start + index * PAGE, self.algorithm.digest(&[page, padding(page.len())])));
@@ -114,7 +115,8 @@ fn serialized(value: &Any) -> der::Result<Option<Vec<u8>>> {
             return Ok(None);
         }
         let mut parts = SliceReader::new(object.value())?;
-        let (class, data) = (OctetString::decode(&mut parts)?, OctetString::decode(&mut parts)?);
+        let class = OctetString::decode(&mut parts)?;
+        let data = OctetString::decode(&mut parts)?;
         Ok((class.as_bytes() == CLASS).then(|| data.as_bytes().to_vec()))
     })
 }

@@ -94,7 +94,9 @@ fn period(account: &mut Account, certificate: &Cert, stamp: Option<&Stamp>, now:
     let time = stamp.map_or(now, |stamp| stamp.time);
     let (from, to) = certificate.period();
     if !certificate.is_valid_at(time) {
-        let (from, to, time) = (show(from), show(to), show(time));
+        let from = show(from);
+        let to = show(to);
+        let time = show(time);
         let subject = certificate.subject();
         let text = format!("{subject} is valid from {from} to {to}, and the time of the signature is {time}");
         return account.add("certificate", Mark::Failed, text);

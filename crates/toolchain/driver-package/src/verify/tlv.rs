@@ -35,7 +35,8 @@ impl<'a> Field<'a> {
     /// Returns the values in a value that must have this tag.
     pub(crate) fn fields(&self, tag: Tag) -> der::Result<Vec<Self>> {
         self.expect(tag)?;
-        let (mut fields, mut rest) = (Vec::new(), self.value);
+        let mut fields = Vec::new();
+        let mut rest = self.value;
         while !rest.is_empty() {
             let (field, after) = Self::first(rest)?;
             fields.push(field);
@@ -77,7 +78,9 @@ mod tests {
     #[test]
     fn a_value_is_exact() {
         let field = Field::parse(&[0x30, 3, 2, 1, 7]).unwrap();
-        assert_eq!((field.tag, field.value, field.raw.len()), (Tag::Sequence, &[2, 1, 7][..], 5));
+        assert_eq!(field.tag, Tag::Sequence);
+        assert_eq!(field.value, &[2, 1, 7][..]);
+        assert_eq!(field.raw.len(), 5);
         assert_eq!(field.fields(Tag::Sequence).unwrap().len(), 1);
         assert!(field.fields(Tag::Set).is_err());
         for wrong in [&[0x30, 3, 2, 1, 7, 0][..], &[0x30, 4, 2, 1, 7], &[0x30, 0x81, 3, 2, 1, 7], &[0x30, 0x80, 0, 0]] {

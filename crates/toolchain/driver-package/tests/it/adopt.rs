@@ -151,7 +151,8 @@ fn the_folder_of_a_profile_with_one_package_will_do() {
     assert_eq!(adoption(profile).adopt().unwrap().dir, folder);
     fs::create_dir(profile.join("other_package")).unwrap();
     let problem = adoption(profile).adopt().unwrap_err().to_string();
-    assert!(problem.contains("several packages") && problem.contains("other_package"), "{problem}");
+    assert!(problem.contains("several packages"), "{problem}");
+    assert!(problem.contains("other_package"), "{problem}");
     let problem = adoption(profile.parent().unwrap()).adopt().unwrap_err().to_string();
     assert!(problem.contains("cargo wdk build"), "{problem}");
 }
@@ -248,7 +249,8 @@ fn an_incomplete_or_inconsistent_package_is_rejected() {
         let folder = wdk_package(&format!("adopt-{name}"), "target/release", Arch::X64);
         change(&folder);
         let (found, text) = refused(&adoption(&folder), &folder);
-        assert!(found == rule && text.contains(printed), "{name}: {text}");
+        assert!(found == rule, "{name}: {text}");
+        assert!(text.contains(printed), "{name}: {text}");
     }
 }
 
@@ -281,10 +283,13 @@ fn files_that_are_there_are_replaced_only_on_request() {
     let folder = wdk_package("adopt-again", "target/release", Arch::X64);
     adoption(&folder).adopt().unwrap();
     let again = adoption(&folder).adopt().unwrap();
-    assert!(again.added.is_empty() && again.replaced.is_empty(), "{again:?}");
+    assert!(again.added.is_empty(), "{again:?}");
+    assert!(again.replaced.is_empty(), "{again:?}");
     fs::write(folder.join("install.ps1"), "# mine").unwrap();
     let (rule, printed) = refused(&adoption(&folder), &folder);
-    assert!(rule == "package-file" && printed.contains("install.ps1") && printed.contains("--replace"), "{printed}");
+    assert!(rule == "package-file", "{printed}");
+    assert!(printed.contains("install.ps1"), "{printed}");
+    assert!(printed.contains("--replace"), "{printed}");
     let replaced = Adoption { replace: true, ..adoption(&folder) }.adopt().unwrap();
     assert_eq!(replaced.replaced, ["install.ps1"]);
     assert!(text(&folder, "install.ps1").contains("Assert-Machine"));
@@ -319,10 +324,8 @@ fn the_command_says_what_it_did() {
     let output = adopt(&folder, &["--provider", "A.B", "."]);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(
-        printed.starts_with(". (x64)\n  added README.txt\n") && printed.contains("  added driver.wprp\n"),
-        "{printed}"
-    );
+    assert!(printed.starts_with(". (x64)\n  added README.txt\n"), "{printed}");
+    assert!(printed.contains("  added driver.wprp\n"), "{printed}");
     assert!(!printed.contains("already"), "{printed}");
     let printed = String::from_utf8(adopt(&folder, &["--provider", "A.B", "."]).stdout).unwrap();
     assert!(printed.contains("everything was there already"), "{printed}");

@@ -38,7 +38,8 @@ pub(crate) const WHQL: &str = "1.3.6.1.4.1.311.10.3.5";
 /// Reads a key of `tests/data`: `signer.pem` has 2048 bits, `short.pem` 1024.
 pub(crate) fn key(name: &str) -> RsaPrivateKey {
     let text = fs::read_to_string(data(name)).unwrap();
-    let (start, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n");
+    let start = "-----BEGIN PRIVATE KEY-----";
+    let end = "-----END PRIVATE KEY-----\n";
     let block = &text[text.find(start).unwrap()..text.find(end).unwrap() + end.len()];
     RsaPrivateKey::from_pkcs8_pem(block).unwrap()
 }
@@ -113,7 +114,8 @@ pub(crate) fn identity(folder: &Path, key: &RsaPrivateKey, certificates: &[Certi
 /// An identity of a publisher with Microsoft's names, whose authority has the other key. `with_authority` includes the
 /// authority's certificate, which is self-signed.
 pub(crate) fn publisher(folder: &Path, usages: &[&str], with_authority: bool, is_authority: bool) -> Identity {
-    let (own, root) = (key("signer.pem"), key("short.pem"));
+    let own = key("signer.pem");
+    let root = key("short.pem");
     let leaf = Wanted { subject: PUBLISHER, issuer: AUTHORITY, is_authority: false, usages }.make(&own, &root);
     let authority = Wanted { subject: AUTHORITY, issuer: AUTHORITY, is_authority, usages: &[] }.make(&root, &root);
     let all = [leaf, authority];

@@ -95,7 +95,8 @@ fn errors_name_the_damaged_field() {
     for (field, file) in cases {
         let error = look_at(&file).expect_err(field);
         assert_eq!(error.field(), field, "{error}");
-        assert!(error.to_string().starts_with(&format!("{field}: ")) && !error.reason().is_empty());
+        assert!(error.to_string().starts_with(&format!("{field}: ")));
+        assert!(!error.reason().is_empty());
     }
 }
 

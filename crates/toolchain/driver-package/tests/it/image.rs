@@ -9,10 +9,14 @@ fn every_part_of_an_image_is_read() {
     let file = Driver::default().build();
     let image = Image::parse(&file).unwrap();
     let header = &image.header;
-    assert_eq!((header.machine, header.subsystem), (Machine::X64, Subsystem::Native));
+    assert_eq!(header.machine, Machine::X64);
+    assert_eq!(header.subsystem, Subsystem::Native);
     assert_eq!(header.subsystem_version, Version { major: 10, minor: 0 });
-    assert_eq!((header.image_base, header.section_alignment, header.file_alignment), (BASE, 0x1000, 0x200));
-    assert!(header.checksum.is_right() && header.is_pe32_plus);
+    assert_eq!(header.image_base, BASE);
+    assert_eq!(header.section_alignment, 0x1000);
+    assert_eq!(header.file_alignment, 0x200);
+    assert!(header.checksum.is_right());
+    assert!(header.is_pe32_plus);
 
     let names: Vec<_> = image.sections.iter().map(|section| (section.name.as_str(), section.rights())).collect();
     let expected = [(".text", "r-x"), (".rdata", "r--"), (".data", "rw-"), ("INIT", "r-x"), (".reloc", "r--")];
@@ -29,11 +33,14 @@ fn every_part_of_an_image_is_read() {
     assert_eq!(exports.symbols[0].ordinal, 1);
 
     let entry = image.entry.symbol.as_ref().unwrap();
-    assert_eq!((entry.name.as_str(), entry.source), ("FxDriverEntry", SymbolSource::Exports));
+    assert_eq!(entry.name.as_str(), "FxDriverEntry");
+    assert_eq!(entry.source, SymbolSource::Exports);
     assert_eq!(image.entry_section().unwrap().name, ".text");
 
     let relocations = image.relocations.as_ref().unwrap();
-    assert_eq!((relocations.blocks, relocations.fixups.len(), &relocations.problem), (1, 1, &None));
+    assert_eq!(relocations.blocks, 1);
+    assert_eq!(relocations.fixups.len(), 1);
+    assert_eq!(&relocations.problem, &None);
     let config = image.load_config.as_ref().unwrap();
     assert_eq!(config.security_cookie, Some(BASE + u64::from(DATA_RVA)));
     assert!(config.is_guarded());
@@ -43,8 +50,10 @@ fn every_part_of_an_image_is_read() {
     assert_eq!(pdb.path, "driver_sample.pdb");
     assert_eq!(pdb.id, "03020100-0504-0706-0809-0a0b0c0d0e0f");
     let signature = image.signature.as_ref().unwrap();
-    assert!(signature.certificates[0].is_authenticode() && signature.problems.is_empty());
-    assert!(!image.has_tls && !image.has_clr);
+    assert!(signature.certificates[0].is_authenticode());
+    assert!(signature.problems.is_empty());
+    assert!(!image.has_tls);
+    assert!(!image.has_clr);
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn the_oldest_windows_and_framework_are_those_that_the_image_needs() {
 fn the_same_inputs_give_the_same_bytes() {
     let folder = tools::folder("package-same");
     let request = usual(&folder, Arch::X64);
-    let (first, second) = (request.make(&signer()).unwrap(), request.make(&signer()).unwrap());
+    let first = request.make(&signer()).unwrap();
+    let second = request.make(&signer()).unwrap();
     assert_eq!(first.files(), second.files());
     let mut later = request.clone();
     later.time += Duration::from_secs(1);
@@ -200,7 +201,8 @@ fn a_package_says_which_windows_it_needs() {
 fn the_certificate_is_described_as_what_it_is() {
     let folder = tools::folder("package-trust");
     let text = text(&usual(&folder, Arch::X64).make(&signer()).unwrap(), "README.txt").replace("\r\n", " ");
-    assert!(text.contains("trusts all code that it signs") && text.contains("in test mode or not, until"), "{text}");
+    assert!(text.contains("trusts all code that it signs"), "{text}");
+    assert!(text.contains("in test mode or not, until"), "{text}");
     assert!(!text.contains("only while they"), "{text}");
 }
 
@@ -226,7 +228,8 @@ fn the_test_certificate_is_made_once_and_its_key_is_private() {
     }
     // It is valid from its first second to its last.
     let validity = &first.certificate().tbs_certificate.validity;
-    let (from, to) = (validity.not_before.to_unix_duration(), validity.not_after.to_unix_duration());
+    let from = validity.not_before.to_unix_duration();
+    let to = validity.not_after.to_unix_duration();
     let moment = Duration::from_secs(1);
     for (time, rule) in [
         (from.saturating_sub(moment), Some("certificate-not-yet-valid")),
@@ -282,7 +285,8 @@ fn files_of_the_user_and_a_package_on_a_full_disk_are_not_touched() {
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{printed}");
     assert!(printed.contains("error package-folder: File too large"), "{printed}");
-    assert_eq!((names(&out), names(&folder.join("out"))), (before, vec!["x64".into()]));
+    assert_eq!(names(&out), before);
+    assert_eq!(names(&folder.join("out")), ["x64"]);
 
     // The user keeps the source and the keys beside the package.
     fs::copy(folder.join("driver.inx"), out.join("driver.inx")).unwrap();
@@ -290,7 +294,8 @@ fn files_of_the_user_and_a_package_on_a_full_disk_are_not_touched() {
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(printed.contains("as its own: driver.inx, keys/; nothing was changed"), "{printed}");
-    assert!(out.join("driver.inx").is_file() && out.join("keys/WDRLocalTestCert.pem").is_file());
+    assert!(out.join("driver.inx").is_file());
+    assert!(out.join("keys/WDRLocalTestCert.pem").is_file());
 }
 
 #[test]
@@ -320,7 +325,8 @@ fn a_file_that_cannot_be_read_or_written_is_exit_code_2_and_an_input_that_is_ref
     let output = package(&folder, &["--out", "out", "--keys", "keys"]);
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{printed}");
-    assert!(printed.contains("driver.dll: error package-file: ") && !folder.join("out").exists(), "{printed}");
+    assert!(printed.contains("driver.dll: error package-file: "), "{printed}");
+    assert!(!folder.join("out").exists(), "{printed}");
 }
 
 #[test]

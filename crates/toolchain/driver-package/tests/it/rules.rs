@@ -28,7 +28,8 @@ fn a_good_image_breaks_no_rule() {
     for machine in [common::X64, ARM64] {
         let image = Image::parse(&Driver { machine, ..Driver::default() }.build()).unwrap();
         let verdict = Verdict::judge(&image, Target::default());
-        assert!(verdict.is_loadable() && verdict.findings().is_empty(), "{:?}", verdict.findings());
+        assert!(verdict.is_loadable(), "{:?}", verdict.findings());
+        assert!(verdict.findings().is_empty(), "{:?}", verdict.findings());
     }
 }
 
@@ -108,7 +109,9 @@ fn rules_explain_themselves_and_have_different_names() {
     ids.dedup();
     assert_eq!(ids.len(), count);
     for rule in rules::all() {
-        assert!(!rule.what.is_empty() && !rule.why.is_empty() && !rule.source.is_empty(), "{}", rule.id);
+        assert!(!rule.what.is_empty(), "{}", rule.id);
+        assert!(!rule.why.is_empty(), "{}", rule.id);
+        assert!(!rule.source.is_empty(), "{}", rule.id);
     }
 }
 
@@ -164,7 +167,8 @@ fn an_image_that_memory_integrity_rejects_is_still_loadable() {
         let verdict = Verdict::judge(&Image::parse(&file).unwrap(), Target::default());
         assert!(verdict.is_loadable(), "{rule}");
         let [finding] = verdict.findings() else { panic!("{rule}: {:?}", verdict.findings()) };
-        assert_eq!((finding.rule.id, finding.rule.severity), (rule, Severity::MemoryIntegrity));
+        assert_eq!(finding.rule.id, rule);
+        assert_eq!(finding.rule.severity, Severity::MemoryIntegrity);
     }
 }
 
@@ -356,7 +360,8 @@ fn a_release_loads_what_imports_only_its_own_routines() {
             let verdict = Verdict::judge(&image, Target { release });
             let finding = verdict.refusals().next().expect("a refusal");
             assert_eq!(finding.rule.id, "missing-import");
-            assert!(finding.found.contains(routine) && finding.found.contains(oldest.name()), "{}", finding.found);
+            assert!(finding.found.contains(routine), "{}", finding.found);
+            assert!(finding.found.contains(oldest.name()), "{}", finding.found);
         }
     }
 }

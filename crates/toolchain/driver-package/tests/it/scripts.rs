@@ -29,7 +29,8 @@ fn scripts() -> Vec<(String, String)> {
 fn they_are_ascii_which_every_powershell_reads_the_same() {
     for (name, text) in scripts() {
         assert!(text.is_ascii(), "{name}");
-        assert!(!text.contains('\t') && text.ends_with('\n'), "{name}");
+        assert!(!text.contains('\t'), "{name}");
+        assert!(text.ends_with('\n'), "{name}");
     }
 }
 
@@ -67,7 +68,8 @@ fn they_pass_the_checks() {
 fn the_preparation_of_a_machine_passes_the_checks() {
     let page = fs::read_to_string(root().join("docs/your-driver-on-windows.md")).unwrap();
     let block = page.split("```powershell\n").nth(1).unwrap().split("```").next().unwrap();
-    assert!(block.contains("testsigning on") && block.ends_with("Restart-Computer\n"), "{block}");
+    assert!(block.contains("testsigning on"), "{block}");
+    assert!(block.ends_with("Restart-Computer\n"), "{block}");
     let target = tools::folder("scripts-preparation");
     let file = target.join("prepare.ps1");
     fs::write(&file, block).unwrap();
@@ -115,7 +117,8 @@ fn the_checks_find_what_is_wrong() {
     ] {
         assert!(said.contains(&format!("wrong.ps1:{line}: {rule}: ")), "{line} {rule}: {said}");
     }
-    assert!(said.contains("get-lost: function: ") && said.contains("wrong.ps1:19: parameter: "), "{said}");
+    assert!(said.contains("get-lost: function: "), "{said}");
+    assert!(said.contains("wrong.ps1:19: parameter: "), "{said}");
     if root().join("target/verifiers/powershell.json").is_file() {
         for (line, rule) in [(4, "program"), (6, "command"), (7, "parameter"), (8, "literal-path")] {
             assert!(said.contains(&format!("wrong.ps1:{line}: {rule}: ")), "{line} {rule}: {said}");
@@ -246,7 +249,8 @@ fn a_restart_can_be_distinguished_from_none() {
     let text = read("restart.ps1");
     let (now, check) = main_part(&text).split_once("if (-not $Check) {").unwrap();
     let place = |part: &str| now.find(part).unwrap_or_else(|| panic!("{part} in {now}"));
-    assert!(place("::Volatile") < place("CreateSubKey") && place("CreateSubKey") < place("shutdown"), "{now}");
+    assert!(place("::Volatile") < place("CreateSubKey"), "{now}");
+    assert!(place("CreateSubKey") < place("shutdown"), "{now}");
     assert_eq!(first_change(check), None, "{check}");
     // With a restart ahead, a device that has not started is not a failure of the installation.
     assert!(read("install.ps1").contains("if (-not $Restart) {\n        Assert-Started $package\n"));
@@ -262,7 +266,8 @@ fn a_recording_can_span_install_and_remove() {
     assert!(place(stop, "'query'") < place(stop, "'stop'"), "the statistics are read before the session ends");
     assert!(place(start, "'create', 'trace'") < place(start, "if ($Start) {"), "{start}");
     assert!(place(start, "if ($Start) {") < place(start, "Restart-Device"), "{start}");
-    assert!(!read("remove.ps1").contains("Session") && !read("remove.ps1").contains("/delete-driver"));
+    assert!(!read("remove.ps1").contains("Session"));
+    assert!(!read("remove.ps1").contains("/delete-driver"));
     // A recording that nothing stopped is stopped by the removal of everything.
     assert!(read("uninstall.ps1").contains("Stop-Session \"$($package.Name)-record\""));
 }
@@ -308,7 +313,8 @@ fn uninstall_removes_certificates_first_goes_on_after_failures_and_reports() {
     assert_eq!(unprotected(main), [""; 0]);
     let wrong = "Invoke-Step 'y' { Remove-Item \"${y}\" }\nInvoke-Step 'z' {\n    Remove-Item z\n}\nRemove-Item x\n";
     assert_eq!(unprotected(wrong), ["Remove-Item x"]);
-    assert!(body(&text, "Invoke-Step").contains("catch {") && !body(&text, "Invoke-Step").contains("throw"));
+    assert!(body(&text, "Invoke-Step").contains("catch {"));
+    assert!(!body(&text, "Invoke-Step").contains("throw"));
     // The script checks afterwards whether what it removed is gone. If anything is left, the exit code says so.
     let (removing, looking) = main.split_once("# What is still there").unwrap();
     for (step, sight) in [
@@ -321,7 +327,8 @@ fn uninstall_removes_certificates_first_goes_on_after_failures_and_reports() {
         ("Remove-PackageService", "Test-PackageService"),
         ("Remove-PackageClass", "Test-EmptyClass"),
     ] {
-        assert!(removing.contains(step) && looking.contains(sight), "{step} {sight}");
+        assert!(removing.contains(step), "{step} {sight}");
+        assert!(looking.contains(sight), "{step} {sight}");
     }
     assert!(looking.contains("if ($remains.Count -eq 0 -and $failures.Count -eq 0) {") && text.ends_with("exit 1\n"));
 }
@@ -332,10 +339,8 @@ fn devices_are_removed_and_restarted_where_pnputil_cannot() {
     for (function, old) in [("Remove-Device", "[SetupDevice]::Remove("), ("Restart-Device", "Enable-PnpDevice")] {
         let body = body(&text, function);
         let guard = body.find("if ((Get-WindowsBuild) -ge $DeviceVerbsBuild)").unwrap();
-        assert!(
-            guard < body.find("pnputil").unwrap() && body.find(old).unwrap() > body.find("return").unwrap(),
-            "{body}"
-        );
+        assert!(guard < body.find("pnputil").unwrap(), "{body}");
+        assert!(body.find(old).unwrap() > body.find("return").unwrap(), "{body}");
     }
     let common = read("common.ps1");
     for (name, release) in [
@@ -350,7 +355,8 @@ fn devices_are_removed_and_restarted_where_pnputil_cannot() {
 fn the_certificate_is_described_as_what_it_is() {
     for name in ["install.ps1", "uninstall.ps1"] {
         let text = read(name).replace('\n', " ");
-        assert!(text.contains("in test mode or not") && text.contains("trusts"), "{name}");
+        assert!(text.contains("in test mode or not"), "{name}");
+        assert!(text.contains("trusts"), "{name}");
     }
 }
 

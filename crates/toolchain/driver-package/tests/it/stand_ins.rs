@@ -39,7 +39,8 @@ fn timeless(catalog: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_package_that_the_stand_ins_make_is_that_of_the_program() {
-    let (inputs, made) = (folder("stand-ins-inputs"), folder("stand-ins-package"));
+    let inputs = folder("stand-ins-inputs");
+    let made = folder("stand-ins-package");
     usual(&inputs, Arch::X64).make(&signer()).unwrap().write(&made).unwrap();
     let dir = folder("stand-ins");
     fs::copy(made.join("driver.sys"), dir.join("driver.sys")).unwrap();
@@ -48,14 +49,16 @@ fn a_package_that_the_stand_ins_make_is_that_of_the_program() {
     assert_eq!(fs::read(dir.join("driver.inf")).unwrap(), fs::read(made.join("driver.inf")).unwrap());
     assert_eq!(list(&dir, "/os:10_X64"), ExitCode::SUCCESS);
     assert_eq!(names(&dir), ["driver.cat", "driver.inf", "driver.sys"]);
-    let (own, signed) = (fs::read(dir.join("driver.cat")).unwrap(), fs::read(made.join("driver.cat")).unwrap());
+    let own = fs::read(dir.join("driver.cat")).unwrap();
+    let signed = fs::read(made.join("driver.cat")).unwrap();
     assert_eq!(timeless(&own), timeless(&signed));
 }
 
 #[test]
 fn osslsigncode_signs_the_catalog() {
     let Some(program) = program("osslsigncode", &["--version"]) else { return };
-    let (inputs, dir) = (folder("stand-ins-signed-inputs"), folder("stand-ins-signed"));
+    let inputs = folder("stand-ins-signed-inputs");
+    let dir = folder("stand-ins-signed");
     usual(&inputs, Arch::X64).make(&signer()).unwrap().write(&dir).unwrap();
     assert_eq!(list(&dir, "/os:10_X64,10_NI_X64"), ExitCode::SUCCESS);
     let at = |name: &str| dir.join(name).display().to_string();
@@ -63,7 +66,10 @@ fn osslsigncode_signs_the_catalog() {
     let certificate = &pem[pem.find("-----BEGIN CERTIFICATE-----").unwrap()..];
     fs::write(dir.join("ca.pem"), certificate).unwrap();
     let key = data("signer.pem").display().to_string();
-    let (ca, cat, signed, sys) = (at("ca.pem"), at("driver.cat"), at("signed.cat"), at("driver.sys"));
+    let ca = at("ca.pem");
+    let cat = at("driver.cat");
+    let signed = at("signed.cat");
+    let sys = at("driver.sys");
     let sign = ["sign", "-h", "sha256", "-certs", &ca, "-key", &key, "-in", &cat, "-out", &signed];
     let (verdict, said) = ask(&program, &sign);
     assert_eq!(verdict, Verdict::Accepted, "{said}");
@@ -101,10 +107,8 @@ fn what_is_missing_is_an_error_and_nothing_is_written() {
         assert_ne!(text, stamped);
         fs::write(&inf, &text).unwrap();
         assert_eq!(list(&dir, "/os:10_X64"), failed, "{name}");
-        assert_eq!(
-            (names(&dir), fs::read_to_string(&inf).unwrap()),
-            (vec!["driver.inf".into(), "driver.sys".into()], text)
-        );
+        assert_eq!(names(&dir), ["driver.inf", "driver.sys"]);
+        assert_eq!(fs::read_to_string(&inf).unwrap(), text);
         assert_eq!(fs::read(dir.join("driver.sys")).unwrap(), b"x", "{name}");
     }
 }
@@ -115,13 +119,16 @@ fn replaced_files_keep_their_mode_and_their_links() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     let dir = folder("stand-ins-modes");
-    let (inf, link, other) = (dir.join("driver.inf"), dir.join("link.inf"), dir.join("driver.inf.new"));
+    let inf = dir.join("driver.inf");
+    let link = dir.join("link.inf");
+    let other = dir.join("driver.inf.new");
     fs::write(&inf, INX).unwrap();
     fs::write(&other, "mine").unwrap();
     fs::set_permissions(&inf, fs::Permissions::from_mode(0o600)).unwrap();
     symlink(&inf, &link).unwrap();
     assert_eq!(stamp(&link, STAMP), ExitCode::SUCCESS);
-    assert!(link.is_symlink() && fs::read_to_string(&inf).unwrap() != INX);
+    assert!(link.is_symlink());
+    assert!(fs::read_to_string(&inf).unwrap() != INX);
     assert_eq!(fs::metadata(&inf).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read_to_string(other).unwrap(), "mine");
     assert_eq!(names(&dir), ["driver.inf", "driver.inf.new", "link.inf"]);

@@ -101,7 +101,8 @@ fn a_missing_file_and_a_foreign_root_are_failures() {
     let untrusting = Context { trusted: Vec::new(), ..trusting() };
     let accounts = verify::dir(&folder, &untrusting).unwrap();
     let account = of(&accounts, "driver.sys");
-    assert!(account.is_valid() && account.to_string().contains("self-signed"), "{account}");
+    assert!(account.is_valid(), "{account}");
+    assert!(account.to_string().contains("self-signed"), "{account}");
     let catalog = of(&accounts, "driver.cat");
     assert!(catalog.to_string().contains("it lists 2 files"), "{catalog}");
 }
@@ -110,7 +111,8 @@ fn a_missing_file_and_a_foreign_root_are_failures() {
 fn a_certificate_is_valid_from_its_first_second_to_its_last() {
     let folder = package("verify-times");
     let validity = signer().certificate().tbs_certificate.validity;
-    let (from, to) = (validity.not_before.to_unix_duration(), validity.not_after.to_unix_duration());
+    let from = validity.not_before.to_unix_duration();
+    let to = validity.not_after.to_unix_duration();
     let moment = Duration::from_secs(1);
     for (now, is_valid) in [(from.saturating_sub(moment), false), (from, true), (to, true), (to + moment, false)] {
         let account = of(&verify::dir(&folder, &Context { now, ..trusting() }).unwrap(), "driver.sys");
@@ -131,7 +133,8 @@ fn a_file_without_a_signature_or_a_catalog_is_not_valid() {
 
 #[test]
 fn a_file_that_is_cut_is_never_valid() {
-    let (folder, context) = (package("verify-damaged"), Context { pinned: Vec::new(), ..trusting() });
+    let folder = package("verify-damaged");
+    let context = Context { pinned: Vec::new(), ..trusting() };
     for name in ["driver.sys", "driver.cat"] {
         let good = fs::read(folder.join(name)).unwrap();
         let start = if name == "driver.cat" { 0 } else { good.len() - 1400 };
@@ -197,7 +200,8 @@ fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
     // A root of the same name that did not issue the certificate.
     authority.make_root();
     let (other, theirs, signify) = authority.all(&authority.path("plain-256.sys"));
-    assert_eq!((failures(&other), theirs), (vec!["chain"], Verdict::Refused), "{other}");
+    assert_eq!(failures(&other), vec!["chain"], "{other}");
+    assert_eq!(theirs, Verdict::Refused, "{other}");
     assert!(signify.is_none_or(|signify| signify == Verdict::Refused), "{signify:?}");
     assert!(
         other.to_string().contains("the certificate of CN=code: it was not made with the key of CN=Root"),
@@ -220,11 +224,14 @@ fn attributes_in_another_order_than_that_of_der_are_checked_as_cms_says_and_note
     let kind = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 3];
     let first = bytes.windows(kind.len()).rposition(|window| window == kind).unwrap() - 2;
     let length = |place: usize| 2 + usize::from(bytes[place + 1]);
-    let (one, other) = (length(first), length(first + length(first)));
-    assert_eq!((bytes[first], bytes[first + one]), (0x30, 0x30));
+    let one = length(first);
+    let other = length(first + length(first));
+    assert_eq!(bytes[first], 0x30);
+    assert_eq!(bytes[first + one], 0x30);
     bytes[first..first + one + other].rotate_left(one);
     let account = verify::file(&path, &bytes, None, &trusting());
-    assert!(account.is_valid() && account.to_string().contains("not in the order of DER"), "{account}");
+    assert!(account.is_valid(), "{account}");
+    assert!(account.to_string().contains("not in the order of DER"), "{account}");
 }
 
 /// Changes the content of a signed file.
@@ -285,7 +292,8 @@ fn signatures_at_every_depth_are_checked_and_too_many_cannot_be_judged() {
     for count in 1..=17 {
         let account = of(&bytes);
         let passed = account.checks.iter().filter(|check| check.what == "signature" && check.mark == Mark::Passed);
-        assert_eq!((passed.count(), account.is_valid()), (count, true), "{account}");
+        assert_eq!(passed.count(), count, "{account}");
+        assert!(account.is_valid(), "{account}");
         assert_eq!(account.to_string().contains(" of the file"), count > 1, "{account}");
         bytes = with_nested(&one, &bytes);
     }
@@ -295,7 +303,8 @@ fn signatures_at_every_depth_are_checked_and_too_many_cannot_be_judged() {
         all.push(with_all_nested(&one, &all));
     }
     let account = of(all.last().unwrap());
-    assert_eq!((account.verdict(), failures(&account).len()), (verify::Verdict::Unjudged, 0), "{account}");
+    assert_eq!(account.verdict(), verify::Verdict::Unjudged, "{account}");
+    assert_eq!(failures(&account).len(), 0, "{account}");
     assert!(account.to_string().contains("more than 128"), "{account}");
 
     let unreadable = with_nested(&one, &with_nested(&one, &[0x30, 0]));
@@ -317,7 +326,8 @@ fn the_command_says_what_is_wrong_and_ends_with_1_or_4() {
     let (code, said, _) = run(&["driver.inf", "--json"]);
     assert_eq!(code, Some(0), "{said}");
     let json: serde_json::Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((&json["schema_version"], &json["files"][0]["valid"]), (&1.into(), &true.into()));
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["files"][0]["valid"], true);
     let mut bytes = fs::read(folder.join("driver.sys")).unwrap();
     bytes[0x480] ^= 1;
     fs::write(folder.join("driver.sys"), bytes).unwrap();
@@ -334,7 +344,8 @@ fn the_command_says_what_is_wrong_and_ends_with_1_or_4() {
     fs::copy(unknown.join("driver.cat"), folder.join("unknown.cat")).unwrap();
     let (code, said, _) = run(&["unknown.cat"]);
     assert_eq!(code, Some(4), "{said}");
-    assert!(said.contains("CANNOT BE JUDGED") && said.contains("--trusted"), "{said}");
+    assert!(said.contains("CANNOT BE JUDGED"), "{said}");
+    assert!(said.contains("--trusted"), "{said}");
     // What is not valid outweighs what cannot be judged.
     assert_eq!(run(&["unknown.cat", "driver.sys"]).0, Some(1));
     let (code, _, said) = run(&["missing.sys"]);

@@ -179,14 +179,16 @@ fn the_linker_of_rust_writes_the_checksum_that_is_computed_and_a_map_that_is_und
     let sysroot = tools::run("rustc", &["--print", "sysroot"]).unwrap();
     let host = tools::run("rustc", &["--print", "host-tuple"]).unwrap();
     let linker = Path::new(sysroot.trim()).join("lib/rustlib").join(host.trim()).join("bin/rust-lld");
-    let (linker, folder) = (text(&linker), tools::folder("rust-lld"));
+    let linker = text(&linker);
+    let folder = tools::folder("rust-lld");
     if !tools::is_there(linker, &["-flavor", "link", "--version"]) || !tools::is_there("llvm-mc", &["--version"]) {
         return;
     }
     let file = |name: &str| folder.join(name);
     fs::write(file("driver.s"), DRIVER).unwrap();
     for (arch, machine) in [("x86_64", X64), ("aarch64", ARM64)] {
-        let (object, image) = (file(&format!("{arch}.obj")), file(&format!("{arch}.sys")));
+        let object = file(&format!("{arch}.obj"));
+        let image = file(&format!("{arch}.sys"));
         let triple = format!("-triple={arch}-pc-windows-msvc");
         let source = file("driver.s");
         tools::run("llvm-mc", &[&triple, "-filetype=obj", text(&source), "-o", text(&object)]).unwrap();

@@ -104,7 +104,9 @@ fn first_word(text: &str) -> Option<String> {
 
 /// Splits at marks outside of brackets.
 fn split(text: &str, mark: char) -> Vec<&str> {
-    let (mut depth, mut start, mut parts) = (0_u32, 0, Vec::new());
+    let mut depth = 0_u32;
+    let mut start = 0;
+    let mut parts = Vec::new();
     for (at, c) in text.char_indices() {
         match c {
             '{' | '(' => depth += 1,
@@ -149,6 +151,7 @@ mod tests {
         {
             assert!(found.contains(name), "{name}: {found:?}");
         }
-        assert!(!found.contains("a") && !found.contains("X"), "{found:?}");
+        assert!(!found.contains("a"), "{found:?}");
+        assert!(!found.contains("X"), "{found:?}");
     }
 }

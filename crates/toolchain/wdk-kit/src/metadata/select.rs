@@ -66,7 +66,8 @@ struct Selection<'a, 's> {
 impl<'a> Selection<'a, '_> {
     /// Selects the items of a header's namespaces and its single items, in the order of their names.
     fn header(&mut self, header: &str, single: Vec<(&'a str, Item<'a>)>) -> Header<'a> {
-        let (index, table) = (self.speller.index, self.speller.table);
+        let index = self.speller.index;
+        let table = self.speller.table;
         let namespaces = table.namespaces.iter().filter(|(_, of)| of == header);
         let mut items: Vec<_> = namespaces.flat_map(|(name, _)| index.namespace_items(name)).chain(single).collect();
         items.sort_by_key(|(name, _)| *name);

@@ -108,7 +108,9 @@ fn fields(fields: &[Field]) -> String {
             Field::Bits { name, kind, width } => write!(text, "{} : {width}; ", declaration(kind, name)),
             Field::Nested { name, keyword, alignment, fields: inner, count } => {
                 let count = count.map_or_else(String::new, |count| format!("[{count}]"));
-                let (keyword, align, inner) = (keyword.text(), align(alignment), self::fields(inner));
+                let keyword = keyword.text();
+                let align = align(alignment);
+                let inner = self::fields(inner);
                 write!(text, "{keyword} {align}{{ {inner}}} {name}{count}; ")
             }
         };

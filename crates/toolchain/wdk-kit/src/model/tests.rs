@@ -90,7 +90,8 @@ fn a_part_knows_what_it_declares_and_what_it_needs() {
         routines: vec![Item::Routine { name: "KeX".into(), signature, never_returns: true }],
         ..Part::new(Source::Metadata("_ARM64_"))
     };
-    let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
+    let mut names = BTreeSet::new();
+    let mut complete = BTreeSet::new();
     part.add_declared(&mut names, &mut complete);
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), ["C", "E", "KeX", "One", "PB", "_E", "_W"]);
     assert_eq!(complete.iter().map(String::as_str).collect::<Vec<_>>(), ["_E", "_W"]);

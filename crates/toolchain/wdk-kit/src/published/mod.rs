@@ -61,7 +61,9 @@ impl Published {
     }
 
     fn from_bindings(Bindings { items, constants, routines }: Bindings) -> Self {
-        let (mut tags, mut aliases, mut records) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut tags = BTreeMap::new();
+        let mut aliases = BTreeMap::new();
+        let mut records = BTreeMap::new();
         for item in &items {
             match item {
                 Item::Record(record) => {
@@ -146,7 +148,8 @@ impl Published {
     /// Adds declarations that neither the metadata nor the handwritten headers (`written`) have, and replaces declarations of routines
     /// that have more information here.
     pub(crate) fn complete(&self, generated: &mut Generated, table: &Table, written: &[&str]) {
-        let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
+        let mut names = BTreeSet::new();
+        let mut complete = BTreeSet::new();
         for text in written {
             names.extend(declared::names(text));
             complete.extend(declared::tags(text));
@@ -266,7 +269,9 @@ struct Writer<'p> {
 
 impl<'p> Writer<'p> {
     fn new(published: &'p Published, table: &'p Table, declared: BTreeSet<String>, complete: BTreeSet<String>) -> Self {
-        let (types, records, late) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let types = Vec::new();
+        let records = Vec::new();
+        let late = BTreeSet::new();
         Self { published, table, declared, complete, types, records, late }
     }
 

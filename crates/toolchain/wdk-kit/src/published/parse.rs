@@ -125,7 +125,8 @@ impl Bindings {
     /// `mod TAG { pub type Type = …; pub const MEMBER: Type = 1; … }`
     fn enumeration(&mut self, tokens: &mut Tokens<'_>) {
         let Some(name) = tokens.word() else { return tokens.skip_item() };
-        let (mut is_unsigned, mut members) = (true, Vec::new());
+        let mut is_unsigned = true;
+        let mut members = Vec::new();
         tokens.mark('{');
         while tokens.peek().is_some() && !tokens.mark('}') {
             tokens.keyword("pub");

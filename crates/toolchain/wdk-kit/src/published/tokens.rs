@@ -184,7 +184,8 @@ mod tests {
         tokens.skip_item();
         assert!(tokens.keyword("static"));
         tokens.skip_item();
-        assert_eq!((tokens.word(), tokens.peek()), (Some("e"), None));
+        assert_eq!(tokens.word(), Some("e"));
+        assert_eq!(tokens.peek(), None);
         Tokens::new("{ ( \"").skip_item();
     }
 }

@@ -51,7 +51,8 @@ impl Framework {
     pub(crate) fn headers(&self, minor: u8) -> Result<Headers, String> {
         let count = self.versions.functions(minor).unwrap_or(self.functions.len());
         let functions = self.functions.get(..count).ok_or("versions.txt counts more functions than functions.txt")?;
-        let (mut plain, mut usb) = (Vec::new(), Vec::new());
+        let mut plain = Vec::new();
+        let mut usb = Vec::new();
         for (is_usb, declaration) in &self.declarations {
             if let Some(known) = self.versions.filter(declaration, minor) {
                 if *is_usb { usb.push(known) } else { plain.push(known) }

@@ -74,7 +74,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a number, decimal or hexadecimal, and returns it as it is written.
     pub(crate) fn number(&mut self) -> Result<&'a str, String> {
-        let (before, word) = (self.rest, self.word("a number")?);
+        let before = self.rest;
+        let word = self.word("a number")?;
         let parsed = match word.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16),
             None => word.parse(),

@@ -57,7 +57,8 @@ fn identifiers_of_the_filtering_platform_are_in_a_library() {
     for processor in ["x64", "ARM64"] {
         let library = kit.join("Lib").join(wdk_kit::VERSION).join("km").join(processor).join("uuid.lib");
         let contents = String::from_utf8_lossy(&fs::read(library).unwrap()).into_owned();
-        assert!(contents.contains("FWPM_LAYER_STREAM_V4") && contents.contains("FWPM_CONDITION_IP_REMOTE_PORT"));
+        assert!(contents.contains("FWPM_LAYER_STREAM_V4"));
+        assert!(contents.contains("FWPM_CONDITION_IP_REMOTE_PORT"));
     }
 }
 

@@ -88,7 +88,8 @@ fn check(bytes: &[u8], arch: &str, allowed: &[&str]) {
     for section in file.sections() {
         let SectionFlags::Coff { characteristics } = section.flags() else { panic!("not a COFF section") };
         let is = |right| characteristics & right != 0;
-        let (write, execute) = (is(pe::IMAGE_SCN_MEM_WRITE), is(pe::IMAGE_SCN_MEM_EXECUTE));
+        let write = is(pe::IMAGE_SCN_MEM_WRITE);
+        let execute = is(pe::IMAGE_SCN_MEM_EXECUTE);
         assert!(!(write && execute), "{:?} is writable and executable", section.name());
         let holds = |address: u64| (section.address()..section.address() + section.size()).contains(&address);
         assert!(!holds(entry) || execute, "the entry point is code");
@@ -180,6 +181,7 @@ fn a_name_that_the_kit_lacks_is_reported_with_how_to_add_it() {
         let (success, said) = xtask_build(&manifest, "x64");
         assert!(!success);
         let error = said.rsplit("error: ").next().unwrap_or_default();
-        assert!(error.contains(name) && error.contains(place), "{package}: {said}");
+        assert!(error.contains(name), "{package}: {said}");
+        assert!(error.contains(place), "{package}: {said}");
     }
 }

@@ -36,7 +36,8 @@ fn assertions(minor: u8) -> (String, usize) {
         if !(first.parse().unwrap()..=last.parse().unwrap()).contains(&minor) {
             continue;
         }
-        let (record, size) = (words.next().unwrap(), words.next().unwrap());
+        let record = words.next().unwrap();
+        let size = words.next().unwrap();
         let _ = writeln!(text, "_Static_assert(sizeof({record}) == {size}, \"{record}\");");
         for (field, offset) in words.map(|word| word.split_once('@').unwrap()) {
             let place = format!("__builtin_offsetof({record}, {field})");

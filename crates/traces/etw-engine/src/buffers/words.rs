@@ -93,7 +93,8 @@ impl<'a> Words<'a> {
     #[inline]
     pub(crate) fn end(mut self, pieces: &[&[u8]]) {
         // The bits of the next word that are already known, and their number, which is less than a word.
-        let (mut known, mut bits) = (0_u64, 0_u32);
+        let mut known = 0_u64;
+        let mut bits = 0_u32;
         for piece in pieces {
             let (words, rest) = piece.as_chunks::<WORD>();
             for word in words {

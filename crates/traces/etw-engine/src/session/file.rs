@@ -77,7 +77,8 @@ impl FileSink {
     pub(super) fn write(&mut self, read: Read, bytes: &mut Vec<u8>, stamp: u64) -> (Stored, Option<Error>) {
         let events_here = u64::from(read.events);
         let mut stored = Stored { recorded: events_here, ..Stored::default() };
-        let (taken, used) = (std::mem::take(bytes), SIZE + read.bytes);
+        let taken = std::mem::take(bytes);
+        let used = SIZE + read.bytes;
         let Ok(mut buffer) = Buffer::from_records(self.buffer_size, read.stream, read.events, taken, used) else {
             // Cannot happen: the session's buffers have the size of the file's buffers.
             return (Stored { lost: events_here, ..Stored::default() }, None);

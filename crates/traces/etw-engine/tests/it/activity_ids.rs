@@ -20,7 +20,8 @@ fn control(engine: &Engine, code: u32, id: Guid) -> (NtStatus, Guid) {
 
 #[test]
 fn created_ids_are_new_and_never_zero() {
-    let (one, two) = (Engine::new(), Engine::new());
+    let one = Engine::new();
+    let two = Engine::new();
     let mut seen = HashSet::from([Guid::ZERO]);
     for engine in [&one, &two, &one, &two] {
         let (status, id) = control(engine, CREATE, Guid::ZERO);
@@ -32,13 +33,15 @@ fn created_ids_are_new_and_never_zero() {
 #[test]
 fn a_thread_carries_its_id() {
     let engine = Engine::new();
-    let (mine, next) = (Guid::from_u128(1), Guid::from_u128(2));
+    let mine = Guid::from_u128(1);
+    let next = Guid::from_u128(2);
     assert_eq!(control(&engine, GET, mine), (NtStatus::Success, Guid::ZERO));
     assert_eq!(control(&engine, SET, mine), (NtStatus::Success, mine));
     assert_eq!(control(&engine, GET, Guid::ZERO), (NtStatus::Success, mine));
     assert_eq!(control(&engine, GET_SET, next), (NtStatus::Success, mine));
     let (status, old) = control(&engine, CREATE_SET, Guid::ZERO);
-    assert_eq!((status, old), (NtStatus::Success, next));
+    assert_eq!(status, NtStatus::Success);
+    assert_eq!(old, next);
     assert!(![Guid::ZERO, mine, next].contains(&engine.thread_activity()));
     let elsewhere = thread::scope(|scope| scope.spawn(|| engine.thread_activity()).join().unwrap());
     assert_eq!(elsewhere, Guid::ZERO);

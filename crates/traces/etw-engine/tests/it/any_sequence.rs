@@ -22,7 +22,9 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Step> {
-    let (provider, session, mask) = (0..PROVIDERS.len(), 0..SESSIONS, 0_u64..8);
+    let provider = 0..PROVIDERS.len();
+    let session = 0..SESSIONS;
+    let mask = 0_u64..8;
     prop_oneof![
         provider.clone().prop_map(Step::Register),
         (0_usize..8).prop_map(Step::Unregister),

@@ -9,7 +9,8 @@ fn every_registration_is_called_with_the_values_of_the_requesting_session() {
     let engine = Engine::new();
     let (_, first) = register(&engine, PROVIDER);
     let (_, second) = register(&engine, PROVIDER);
-    let (asking, other) = (engine.start_session("asking"), engine.start_session("other"));
+    let asking = engine.start_session("asking");
+    let other = engine.start_session("other");
     let source = Guid::from_u128(9);
     asking.enable(PROVIDER, Enable { level: Level::Error, any: 0b01, all: 0b01, source, ..Enable::default() });
     other.enable(PROVIDER, Enable { level: Level::Verbose, any: 0b10, ..Enable::default() });

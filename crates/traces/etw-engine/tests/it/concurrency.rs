@@ -54,7 +54,8 @@ fn unregister_waits_for_a_callback_on_another_thread() {
     let order = Arc::new(Mutex::new(Vec::new()));
     let (running, runs) = channel();
     let callback: Callback = {
-        let (engine, order) = (engine.downgrade(), order.clone());
+        let engine = engine.downgrade();
+        let order = order.clone();
         Arc::new(move |_| {
             running.send(()).unwrap();
             // Stays here until the other thread is inside unregister, and a little longer.
@@ -91,7 +92,8 @@ fn callbacks_of_a_guid_do_not_overlap_and_the_last_one_tells_the_final_state() {
     let inside = Arc::new(AtomicBool::new(false));
     let last = Arc::new(AtomicU64::new(u64::MAX));
     let callback = || -> Callback {
-        let (inside, last) = (inside.clone(), last.clone());
+        let inside = inside.clone();
+        let last = last.clone();
         Arc::new(move |notification| {
             assert!(!inside.swap(true, Ordering::AcqRel), "two callbacks at once");
             let any = if notification.control == ControlCode::DisableProvider { 0 } else { notification.any };

@@ -17,7 +17,8 @@ fn payloads(session: &Session) -> Vec<Vec<u8>> {
 fn the_callback_sees_the_merged_request_and_what_remains_of_it() {
     let engine = Engine::new();
     let (_, notes) = register(&engine, PROVIDER);
-    let (one, two) = (engine.start_session("one"), engine.start_session("two"));
+    let one = engine.start_session("one");
+    let two = engine.start_session("two");
 
     assert_eq!(one.enable(PROVIDER, asking(Level::Error, 0b0001, 0b0110)), NtStatus::Success);
     assert_eq!(notes.take(), [Note::enabled(2, 0b0001, 0b0110)]);
@@ -88,7 +89,8 @@ fn source_and_filter_reach_the_callback() {
     assert_eq!(note.filter, Some((0x8000_0000, vec![1, 2, 3])));
     session.disable(PROVIDER);
     let note = &notes.take()[0];
-    assert_eq!((note.control, note.source), (ControlCode::DisableProvider, source));
+    assert_eq!(note.control, ControlCode::DisableProvider);
+    assert_eq!(note.source, source);
     assert_eq!(note.filter, None);
 }
 
@@ -96,7 +98,8 @@ fn source_and_filter_reach_the_callback() {
 fn each_session_captures_only_what_it_requested() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
-    let (errors, network) = (engine.start_session("errors"), engine.start_session("network"));
+    let errors = engine.start_session("errors");
+    let network = engine.start_session("network");
     errors.enable(PROVIDER, asking(Level::Error, 0b01, 0));
     network.enable(PROVIDER, asking(Level::Verbose, 0b10, 0));
 
@@ -116,7 +119,8 @@ fn enabled_follows_the_kernels_test() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let enabled = |level: u8, keyword: u64| {
-        let (level, keyword) = (Level::from_int(level), Keyword::from_bits(keyword));
+        let level = Level::from_int(level);
+        let keyword = Keyword::from_bits(keyword);
         let result = engine.provider_enabled(handle, level, keyword);
         assert_eq!(result, engine.event_enabled(handle, &EventDescriptor::new(level, keyword)));
         result
@@ -124,9 +128,13 @@ fn enabled_follows_the_kernels_test() {
     assert!(!enabled(0, 0));
     let session = engine.start_session("s");
     session.enable(PROVIDER, asking(Level::Warning, 0b110, 0b010));
-    assert!(enabled(0, 0) && enabled(3, 0) && !enabled(4, 0));
-    assert!(enabled(3, 0b010) && enabled(3, 0b110));
-    assert!(!enabled(3, 0b100) && !enabled(3, 0b001));
+    assert!(enabled(0, 0));
+    assert!(enabled(3, 0));
+    assert!(!enabled(4, 0));
+    assert!(enabled(3, 0b010));
+    assert!(enabled(3, 0b110));
+    assert!(!enabled(3, 0b100));
+    assert!(!enabled(3, 0b001));
     assert!(!engine.provider_enabled(0, Level::LogAlways, Keyword::NONE));
     assert_eq!(engine.findings(), []);
 }

@@ -50,15 +50,15 @@ fn a_block_starts_a_session_and_is_filled_in_by_its_end() {
     });
     put(&mut bytes, SIZE + NAMES as usize, &file.path().to_string_lossy());
     let asked = Properties::from_block("by block", &bytes).unwrap();
-    assert_eq!(
-        (asked.buffer_kib, asked.clock, asked.log_file.as_deref()),
-        (8, ClockType::SystemTime, Some(file.path()))
-    );
+    assert_eq!(asked.buffer_kib, 8);
+    assert_eq!(asked.clock, ClockType::SystemTime);
+    assert_eq!(asked.log_file.as_deref(), Some(file.path()));
     let session = Engine::new().start(&asked).unwrap();
     session.query().unwrap().status.fill_block(&mut bytes).unwrap();
     let filled = EventTraceProperties::parse(&bytes).unwrap();
     assert_eq!(filled.wnode.historical_context, session.handle());
-    assert_eq!((filled.buffer_size, filled.wnode.client_context), (8, 2));
+    assert_eq!(filled.buffer_size, 8);
+    assert_eq!(filled.wnode.client_context, 2);
     assert_eq!(&bytes[SIZE..SIZE + 4], b"b\0y\0", "the name was copied in");
     let status = session.finish().unwrap();
     let mut short = block(|raw| raw.log_file_name_offset = START + 4);

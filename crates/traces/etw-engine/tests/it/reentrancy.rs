@@ -15,7 +15,8 @@ fn with_callback<T: Send + 'static>(
 ) -> (u64, Arc<Mutex<Vec<T>>>) {
     let results = Arc::new(Mutex::new(Vec::new()));
     let callback: Callback = {
-        let (engine, results) = (engine.downgrade(), results.clone());
+        let engine = engine.downgrade();
+        let results = results.clone();
         Arc::new(move |notification| {
             let result = body(&engine.upgrade().unwrap(), notification);
             results.lock().unwrap().push(result);
@@ -150,7 +151,8 @@ fn callbacks_that_register_each_others_guid_do_not_hang() {
         })
         .1
     };
-    let (first, second) = (crossing(PROVIDER, OTHER), crossing(OTHER, PROVIDER));
+    let first = crossing(PROVIDER, OTHER);
+    let second = crossing(OTHER, PROVIDER);
     thread::scope(|scope| {
         scope.spawn(|| session.enable(PROVIDER, Enable::default()));
         session.enable(OTHER, Enable::default());

@@ -107,7 +107,8 @@ fn only_the_system_registers_the_security_provider() {
 
 #[test]
 fn engines_do_not_see_each_other() {
-    let (one, two) = (Engine::new(), Engine::new());
+    let one = Engine::new();
+    let two = Engine::new();
     let session = two.start_session("s");
     session.enable(PROVIDER, etw_engine::Enable::default());
     let (handle, notes) = register(&one, PROVIDER);

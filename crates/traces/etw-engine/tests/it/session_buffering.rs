@@ -25,12 +25,16 @@ fn a_flush_writes_the_newest_events_and_keeps_them() {
     let status = session.flush().unwrap();
     // Three buffers of four events each; the last one is not full.
     assert_eq!(numbers(), (20..30).collect::<Vec<_>>());
-    assert_eq!((status.statistics.discarded, status.statistics.pending), (20, 10));
+    assert_eq!(status.statistics.discarded, 20);
+    assert_eq!(status.statistics.pending, 10);
     write(&engine, handle, Level::Error, 0, &[30; 900]);
     session.flush().unwrap();
     assert_eq!(numbers().last(), Some(&30));
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.discarded, statistics.lost, statistics.pending), (31, 31, 0, 0));
+    assert_eq!(statistics.written, 31);
+    assert_eq!(statistics.discarded, 31);
+    assert_eq!(statistics.lost, 0);
+    assert_eq!(statistics.pending, 0);
 }
 
 #[test]

@@ -50,7 +50,9 @@ fn an_update_changes_what_can_be_changed_and_keeps_the_rules() {
         enable_flags: Some(3),
     };
     let now = session.update(&update).unwrap().status.properties;
-    assert_eq!((now.maximum_buffers, now.flush_timer, now.enable_flags), (100, 7, 3));
+    assert_eq!(now.maximum_buffers, 100);
+    assert_eq!(now.flush_timer, 7);
+    assert_eq!(now.enable_flags, 3);
     assert_ne!(now.mode & mode::REAL_TIME, 0);
     assert_eq!(session.information().system_flags.masks, [3, 0, 0, 0, 0, 0, 0, 0]);
     assert!(session.consume().is_ok());
@@ -74,7 +76,8 @@ fn a_session_with_a_file_can_go_on_in_real_time() {
     session.enable(PROVIDER, Enable::default());
     write(&engine, handle, Level::Error, 0, b"to the file");
     let status = session.convert_to_real_time().unwrap();
-    assert_eq!((status.status.properties.mode, status.status.properties.log_file), (mode::REAL_TIME, None));
+    assert_eq!(status.status.properties.mode, mode::REAL_TIME);
+    assert_eq!(status.status.properties.log_file, None);
     assert_eq!(read_events(file.path()).len(), 1);
     let consumer = session.consume().unwrap();
     write(&engine, handle, Level::Error, 0, b"to the consumer");
@@ -82,7 +85,8 @@ fn a_session_with_a_file_can_go_on_in_real_time() {
     assert_eq!(consumer.next_buffer().map(|buffer| buffer.events), Some(1));
     let both = Properties { mode: mode::SEQUENTIAL | mode::REAL_TIME, ..Properties::to_file("both", file.path()) };
     let status = engine.start(&both).unwrap().convert_to_real_time().unwrap();
-    assert_eq!((status.status.properties.mode, status.status.properties.log_file), (mode::REAL_TIME, None));
+    assert_eq!(status.status.properties.mode, mode::REAL_TIME);
+    assert_eq!(status.status.properties.log_file, None);
     let memory = engine.start(&Properties::in_memory("m")).unwrap();
     assert_eq!(memory.convert_to_real_time().unwrap_err(), Win32Error::InvalidParameter);
 }
@@ -98,9 +102,11 @@ fn a_flush_puts_what_was_written_into_the_file() {
         write(&engine, handle, Level::Error, 0, b"event");
         let status = session.flush().unwrap();
         assert_eq!(read_events(file.path()).len(), number);
-        assert_eq!((status.statistics.recorded, status.statistics.pending), (number as u64, 0));
+        assert_eq!(status.statistics.recorded, number as u64);
+        assert_eq!(status.statistics.pending, 0);
         assert_eq!(u64::from(status.status.buffers_written), number as u64);
-        assert_eq!((status.status.log_buffers_lost, status.status.real_time_buffers_lost), (0, 0));
+        assert_eq!(status.status.log_buffers_lost, 0);
+        assert_eq!(status.status.real_time_buffers_lost, 0);
     }
     session.flush().unwrap();
     assert_eq!(session.finish().unwrap().status.buffers_written, 3, "an empty buffer is not written");
@@ -150,7 +156,8 @@ fn a_session_that_is_stopping_cannot_be_stopped_again() {
     let engine = Engine::new();
     let session = engine.start(&Properties::in_memory("s")).unwrap();
     let again = Arc::new(Mutex::new(Vec::new()));
-    let (seen, weak) = (Arc::clone(&again), engine.downgrade());
+    let seen = Arc::clone(&again);
+    let weak = engine.downgrade();
     // The last buffers get the time of the engine's clock, while the session is stopping.
     engine.set_clock(move || {
         let session = weak.upgrade().and_then(|engine| engine.find_session("s").ok());
@@ -180,6 +187,7 @@ fn sessions_that_capture_get_names_and_guids_of_their_own() {
 fn a_session_and_its_consumer_can_be_printed() {
     let session = Engine::new().start(&Properties::to_consumers("Printed")).unwrap();
     let shown = format!("{session:?}");
-    assert!(shown.contains("Printed") && shown.contains(&session.handle().to_string()), "{shown}");
+    assert!(shown.contains("Printed"), "{shown}");
+    assert!(shown.contains(&session.handle().to_string()), "{shown}");
     assert!(format!("{:?}", session.consume().unwrap()).contains(&shown), "{shown}");
 }

@@ -41,11 +41,18 @@ fn a_provider_lists_its_instances_and_the_sessions_that_enabled_them() {
     let mut buffer = vec![0; needed];
     assert_eq!(engine.enumerate_trace_guids_bytes(class, &input, &mut buffer), Ok(needed));
     let first = TraceProviderInstanceInfo::parse(&buffer[8..]).unwrap();
-    assert_eq!((buffer[0], first.process_id, first.enable_count, first.next_offset), (2, 7, 1, 48));
+    assert_eq!(buffer[0], 2);
+    assert_eq!(first.process_id, 7);
+    assert_eq!(first.enable_count, 1);
+    assert_eq!(first.next_offset, 48);
     let second = TraceProviderInstanceInfo::parse(&buffer[8 + 48..]).unwrap();
-    assert_eq!((second.process_id, second.next_offset), (8, 0));
+    assert_eq!(second.process_id, 8);
+    assert_eq!(second.next_offset, 0);
     let enabled = TraceEnableInfo::parse(&buffer[8 + 16..]).unwrap();
-    assert_eq!((enabled.is_enabled, enabled.level, enabled.match_any, enabled.match_all), (1, 3, 6, 2));
+    assert_eq!(enabled.is_enabled, 1);
+    assert_eq!(enabled.level, 3);
+    assert_eq!(enabled.match_any, 6);
+    assert_eq!(enabled.match_all, 2);
     assert_ne!(enabled.enable_property & property::STACK_TRACE, 0);
 }
 
@@ -91,7 +98,9 @@ fn a_group_lists_its_sessions_at_byte_four_and_then_its_members() {
     let group = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryInfo, Some(GROUP)).unwrap();
     let bytes = group.to_bytes();
     assert_eq!(bytes.len(), 4 + 32 + 4 + 16);
-    assert_eq!((bytes[0], bytes[4], bytes[36]), (1, 1, 1));
+    assert_eq!(bytes[0], 1);
+    assert_eq!(bytes[4], 1);
+    assert_eq!(bytes[36], 1);
     assert_eq!(bytes[40..], PROVIDER.to_bytes_le());
     engine.find_session("s").unwrap().stop();
     let list = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryList, None);

@@ -83,7 +83,9 @@ fn nothing_is_added_that_was_not_requested() {
     let events = trace("plain", Enable::default(), |engine, handle, _| write_id(engine, handle, 1));
     assert!(kinds(&events[0]).is_empty());
     let header = &events[0].header;
-    assert_eq!((header.process_id, header.thread_id, header.cpu), (Some(4), Some(8), 1));
+    assert_eq!(header.process_id, Some(4));
+    assert_eq!(header.thread_id, Some(8));
+    assert_eq!(header.cpu, 1);
     assert_eq!(events[0].payload(), b"payload");
 }
 
@@ -182,7 +184,8 @@ fn listed_kernel_events_get_a_stack_until_the_list_changes() {
     assert_eq!(query(), Ok(Information::StackTracing(Vec::new())));
     session.finish().unwrap();
     let stacks: Vec<bool> = read_events(file.path()).iter().map(|event| event.stack().is_some()).collect();
-    let (yes, no) = (true, false);
+    let yes = true;
+    let no = false;
     assert_eq!(stacks, [[no, no, no, no], [yes, no, no, no], [no, yes, no, no], [no, no, no, no]].concat());
 }
 
@@ -222,7 +225,8 @@ fn every_file_of_a_session_defines_its_keys() {
     }
     write_id(&engine, handle, 1);
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded), (4, 4), "definitions are not events");
+    assert_eq!(statistics.written, 4, "definitions are not events");
+    assert_eq!(statistics.recorded, 4, "definitions are not events");
     for number in 1..=4 {
         let events = read_events(&file.numbered(number));
         assert_eq!(events.iter().map(Event::stack).collect::<Vec<_>>(), [Some(vec![0x10, 0x20])], "file {number}");
@@ -249,7 +253,8 @@ fn a_file_that_follows_a_full_one_defines_the_keys_too() {
     let last = session.finish().unwrap().status.properties.log_file.unwrap();
     assert_ne!(last, file.numbered(1), "there is more than one file");
     let events = read_events(&last);
-    assert!(!events.is_empty() && events.iter().all(|event| event.stack() == Some(vec![0x10, 0x20])));
+    assert!(!events.is_empty());
+    assert!(events.iter().all(|event| event.stack() == Some(vec![0x10, 0x20])));
 }
 
 #[test]
@@ -261,7 +266,7 @@ fn an_ordinary_process_adds_a_key_to_an_event_and_nothing_else() {
     session.enable(PROVIDER, Enable { property: !property::PROVIDER_GROUP, ..Enable::default() });
     let event = EventWrite::new(handle, descriptor(Level::Error, 1));
     let threads = [(); 2].map(|()| {
-        let (engine, event) = (engine.clone(), event);
+        let engine = engine.clone();
         std::thread::spawn(move || engine.write(&event, &[Block::data(b"x")]))
     });
     assert!(threads.into_iter().all(|thread| thread.join().unwrap().is_success()));

@@ -51,7 +51,8 @@ fn every_member_of_an_event_is_in_the_file() {
     let file = TempFile::new("members");
     let (engine, handle, session) = listening(&Properties::to_file("A session", file.path()));
     engine.set_information(handle, EventInfoClass::UseDescriptorType, &[1]);
-    let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+    let mut metadata = [0; 64];
+    let mut payload = [0; 64];
     let built = EventBuilder::new(&mut metadata, &mut payload, "Read", 0).u32("Length", 512).finish();
     let (metadata, payload) = built.unwrap();
     let descriptor = EventDescriptor::new(Level::Warning, Keyword::from_bits(0x1234))
@@ -59,7 +60,8 @@ fn every_member_of_an_event_is_in_the_file() {
         .with_channel(Channel::TraceLogging)
         .with_opcode(Opcode::Start)
         .with_task(9);
-    let (activity, related) = (Guid::from_name("activity"), Guid::from_name("related"));
+    let activity = Guid::from_name("activity");
+    let related = Guid::from_name("related");
     let event = EventWrite { activity: Some(activity), related: Some(related), ..EventWrite::new(handle, descriptor) };
     let blocks = [
         Block::with_kind(b"\x0b\x00MyDriver\x00", DataKind::ProviderMetadata),
@@ -71,13 +73,15 @@ fn every_member_of_an_event_is_in_the_file() {
     session.finish().unwrap();
 
     let header = Reader::open(file.path()).unwrap().header().clone();
-    assert_eq!((header.logger_name.as_str(), header.processors), ("A session", 2));
+    assert_eq!(header.logger_name.as_str(), "A session");
+    assert_eq!(header.processors, 2);
     assert_eq!(header.file_name, file.path().to_string_lossy());
     let events = read_events(file.path());
     assert_eq!(events[0].decode().to_string(), "MyDriver/Read Length=512");
     assert_eq!(events[0].header.provider, Some(PROVIDER));
     assert_eq!(events[0].header.descriptor, descriptor);
-    assert_eq!((events[0].header.activity, events[0].related()), (Some(activity), Some(related)));
+    assert_eq!(events[0].header.activity, Some(activity));
+    assert_eq!(events[0].related(), Some(related));
     assert_eq!(events[0].header.process_id, Some(std::process::id()));
     let kinds: Vec<ExtendedType> = events[0].items().map(|item| item.kind).collect();
     let expected = [ExtendedType::RELATED_ACTIVITY_ID, ExtendedType::PROV_TRAITS, ExtendedType::EVENT_SCHEMA_TL];
@@ -95,15 +99,21 @@ fn the_header_describes_the_session_and_its_system() {
         let bits = mode::CIRCULAR | mode::USE_LOCAL_SEQUENCE | mode::NO_PER_PROCESSOR_BUFFERING;
         let properties = Properties { maximum_file_size: kib, clock: 1.into(), ..limited(bits, &file) };
         let session = engine.start(&properties).unwrap();
-        let (clock, logger_id) = (session.clock(), session.status().logger_id);
+        let clock = session.clock();
+        let logger_id = session.status().logger_id;
         session.finish().unwrap();
         let mut reader = Reader::open(file.path()).unwrap();
         let header = reader.header();
-        assert_eq!((header.buffer_size, header.processors, header.provider_version), (4096, 3, 20_348));
-        assert_eq!((header.maximum_file_size, header.log_file_mode), (size, bits | unit));
-        assert_eq!((header.start_time, header.boot_time), (clock.start.0, clock.start.0));
+        assert_eq!(header.buffer_size, 4096);
+        assert_eq!(header.processors, 3);
+        assert_eq!(header.provider_version, 20_348);
+        assert_eq!(header.maximum_file_size, size);
+        assert_eq!(header.log_file_mode, bits | unit);
+        assert_eq!(header.start_time, clock.start.0);
+        assert_eq!(header.boot_time, clock.start.0);
         // Cycles are units of 100 ns.
-        assert_eq!((header.clock_type, header.cpu_mhz), (1, 10));
+        assert_eq!(header.clock_type, 1);
+        assert_eq!(header.cpu_mhz, 10);
         assert_eq!(reader.next().unwrap().header.process_id, Some(std::process::id()));
         let first = BufferHeader::parse(&std::fs::read(file.path()).unwrap()).unwrap();
         assert_eq!(first.logger_id, logger_id);
@@ -137,7 +147,9 @@ fn an_event_larger_than_a_buffer_is_refused_and_counted() {
     assert_eq!(write(&engine, handle, Level::Error, 0, &vec![0; room + 1]), NtStatus::BufferOverflow);
     assert_eq!(write(&engine, handle, Level::Error, 0, &vec![0; 0xFFF8]), NtStatus::BufferOverflow);
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (3, 1, 2));
+    assert_eq!(statistics.written, 3);
+    assert_eq!(statistics.recorded, 1);
+    assert_eq!(statistics.lost, 2);
     assert_eq!(Reader::open(file.path()).unwrap().header().events_lost, 2);
 }
 
@@ -149,8 +161,10 @@ fn a_sequential_file_that_is_full_loses_the_rest() {
     let status = session.finish().unwrap();
     // Four buffers: the header, and three with four events each.
     assert_eq!(numbers(file.path()), (0..12).collect::<Vec<_>>());
-    assert_eq!((status.statistics.recorded, status.statistics.lost), (12, 88));
-    assert_eq!((status.status.buffers_written, status.status.real_time_buffers_lost), (3, 0));
+    assert_eq!(status.statistics.recorded, 12);
+    assert_eq!(status.statistics.lost, 88);
+    assert_eq!(status.status.buffers_written, 3);
+    assert_eq!(status.status.real_time_buffers_lost, 0);
     assert!(status.status.log_buffers_lost >= 22, "a buffer holds four events");
     assert_eq!(std::fs::metadata(file.path()).unwrap().len(), 16 * 1024);
 }
@@ -162,7 +176,9 @@ fn a_circular_file_keeps_the_newest_and_counts_the_others() {
     write_many(&engine, handle, 100);
     let statistics = session.finish().unwrap().statistics;
     assert_eq!(numbers(file.path()), (88..100).collect::<Vec<_>>());
-    assert_eq!((statistics.written, statistics.recorded, statistics.discarded), (100, 12, 88));
+    assert_eq!(statistics.written, 100);
+    assert_eq!(statistics.recorded, 12);
+    assert_eq!(statistics.discarded, 88);
 }
 
 #[test]
@@ -252,5 +268,6 @@ fn shutting_down_finishes_files_without_calling_back() {
     engine.shut_down();
     assert!(notes.take().is_empty());
     assert_eq!(numbers(file.path()), [0, 1, 2]);
-    assert!(engine.sessions().is_empty() && session.is_stopped());
+    assert!(engine.sessions().is_empty());
+    assert!(session.is_stopped());
 }

@@ -35,7 +35,9 @@ fn incrementing_the_file_goes_on_with_the_next_number_and_loses_nothing() {
     }
     write(&engine, handle, Level::Error, 0, &[4]);
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (4, 4, 0));
+    assert_eq!(statistics.written, 4);
+    assert_eq!(statistics.recorded, 4);
+    assert_eq!(statistics.lost, 0);
     for number in 1..=4_u8 {
         assert_eq!(payloads(&file.numbered(number.into())), [[number]]);
     }
@@ -89,14 +91,14 @@ fn converting_to_real_time_ends_the_file_and_serves_consumers() {
     write(&engine, handle, Level::Error, 0, b"file");
     assert!(session.consume().is_err(), "there is a file only");
     let status = session.convert_to_real_time().unwrap();
-    assert_eq!(
-        (status.status.properties.mode & mode::REAL_TIME, status.status.properties.log_file),
-        (mode::REAL_TIME, None)
-    );
+    assert_eq!(status.status.properties.mode & mode::REAL_TIME, mode::REAL_TIME);
+    assert_eq!(status.status.properties.log_file, None);
     let consumer = session.consume().unwrap();
     write(&engine, handle, Level::Error, 0, b"live");
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (2, 2, 0));
+    assert_eq!(statistics.written, 2);
+    assert_eq!(statistics.recorded, 2);
+    assert_eq!(statistics.lost, 0);
     assert_eq!(consumer.next_buffer().map(|buffer| buffer.events), Some(1));
     assert_eq!(payloads(file.path()), [b"file"]);
 }
@@ -112,7 +114,8 @@ fn a_file_that_a_session_leaves_counts_what_was_lost_until_then() {
         },
     ];
     for (number, leave) in leave.into_iter().enumerate() {
-        let (file, next) = (TempFile::new(&format!("left-{number}")), TempFile::new(&format!("next-{number}")));
+        let file = TempFile::new(&format!("left-{number}"));
+        let next = TempFile::new(&format!("next-{number}"));
         let engine = Engine::new();
         let properties = Properties { buffer_kib: 4, ..Properties::to_file("left", file.path()) };
         let (handle, session) = started(&engine, &properties);

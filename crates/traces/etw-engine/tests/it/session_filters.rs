@@ -43,12 +43,14 @@ fn event_ids_are_included_or_excluded_and_a_new_request_replaces_the_filter() {
 fn a_filter_belongs_to_its_session() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
-    let (filtered, open) = (engine.start_session("filtered"), engine.start_session("open"));
+    let filtered = engine.start_session("filtered");
+    let open = engine.start_session("open");
     filtered.enable(PROVIDER, event_ids(Listed::Pass, &[9]));
     open.enable(PROVIDER, Enable::default());
     write_id(&engine, handle, 1);
     write_id(&engine, handle, 9);
-    assert_eq!((ids(&filtered), ids(&open)), (vec![9], vec![1, 9]));
+    assert_eq!(ids(&filtered), vec![9]);
+    assert_eq!(ids(&open), vec![1, 9]);
 }
 
 #[test]
@@ -127,7 +129,8 @@ fn data_for_the_provider_reaches_its_callback() {
 fn events_of_private_browsing_can_be_excluded() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
-    let (all, some) = (engine.start_session("all"), engine.start_session("some"));
+    let all = engine.start_session("all");
+    let some = engine.start_session("some");
     all.enable(PROVIDER, Enable::default());
     some.enable(PROVIDER, Enable { property: property::EXCLUDE_INPRIVATE, ..Enable::default() });
     for flags in [0, 2] {
@@ -135,7 +138,8 @@ fn events_of_private_browsing_can_be_excluded() {
         engine.write(&event, &[Block::data(b"x")]);
     }
     let flags = |session: &Session| session.events().iter().map(|event| event.flags).collect::<Vec<_>>();
-    assert_eq!((flags(&all), flags(&some)), (vec![0, 2], vec![0]));
+    assert_eq!(flags(&all), vec![0, 2]);
+    assert_eq!(flags(&some), vec![0]);
 }
 
 #[test]

@@ -276,7 +276,9 @@ fn sessions_with_counters_are_listed_with_their_events_and_sources() {
         Some((24, 1))
     );
     assert_eq!(bytes[PmcSessionInfo::SIZE..][..2], 46_u16.to_le_bytes());
-    assert_eq!((second.next_entry_offset, second.logger_id, second.profile_source_count), (0, id, 2));
+    assert_eq!(second.next_entry_offset, 0);
+    assert_eq!(second.logger_id, id);
+    assert_eq!(second.profile_source_count, 2);
     assert_eq!(bytes.len(), 24 + PmcSessionInfo::SIZE + 8);
 }
 
@@ -290,7 +292,8 @@ fn counters_have_owners_on_each_processor() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!((owners(false), owners(true)), (vec![0; 4], vec![1; 4]));
+    assert_eq!(owners(false), vec![0; 4]);
+    assert_eq!(owners(true), vec![1; 4]);
     let (engine, _) = started(EngineOptions::default());
     let interval = ProfileInterval { source: 0, interval: 10_000 };
     assert_eq!(engine.query_trace_information(0, class(5), 0), Ok(Information::ProfileInterval(interval)));
@@ -318,7 +321,10 @@ fn values_that_were_set_are_queried() {
     engine.set_trace_information_bytes(handle, class(4), &[1, 0, 0, 0, 2, 0, 0, 0]).unwrap();
     let mut buffer = [0xEE; 40];
     assert_eq!(engine.query_trace_information_bytes(handle, class(4), &mut buffer), Ok(32));
-    assert_eq!((buffer[0], buffer[4], buffer[31], buffer[32]), (1, 2, 0, 0xEE));
+    assert_eq!(buffer[0], 1);
+    assert_eq!(buffer[4], 2);
+    assert_eq!(buffer[31], 0);
+    assert_eq!(buffer[32], 0xEE);
 
     let wanted = ProfileInterval { source: 0, interval: u32::MAX };
     engine.set_trace_information(0, SetInformation::ProfileInterval(wanted)).unwrap();
@@ -363,7 +369,10 @@ fn chains_lead_from_entry_to_entry() {
     assert_eq!(engine.query_trace_information(0, class(27), 0), Ok(Information::PmcSessions(vec![expected])));
     let owners = engine.query_trace_information(0, class(25), 0).unwrap().to_bytes();
     assert_eq!(owners.len(), 8 + 12 * 4);
-    assert_eq!((owners[4], owners[8], owners[12], owners[20]), (4, 3, 19, 0));
+    assert_eq!(owners[4], 4);
+    assert_eq!(owners[8], 3);
+    assert_eq!(owners[12], 19);
+    assert_eq!(owners[20], 0);
 }
 
 #[test]

@@ -32,13 +32,17 @@ fn a_consumer_gets_events_on_flush_and_the_rest_at_the_end() {
     session.flush().unwrap();
     let buffer = consumer.next_buffer().unwrap();
     let header = buffer.headers().next().unwrap();
-    assert_eq!((buffer.events, header.provider, buffer.records().count()), (1, PROVIDER, 1));
+    assert_eq!(buffer.events, 1);
+    assert_eq!(header.provider, PROVIDER);
+    assert_eq!(buffer.records().count(), 1);
     assert_eq!(buffer.records().next().unwrap().len(), 0x50 + 900);
     write_one(&engine, handle);
     let statistics = session.finish().unwrap().statistics;
     assert_eq!(rest(&consumer), 1);
     assert_eq!(consumer.next_buffer(), None, "again and again");
-    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (2, 2, 0));
+    assert_eq!(statistics.written, 2);
+    assert_eq!(statistics.recorded, 2);
+    assert_eq!(statistics.lost, 0);
 }
 
 #[test]
@@ -71,10 +75,14 @@ fn events_wait_for_a_consumer_and_then_for_its_pace() {
     }
     assert_eq!(taken, 16);
     let before = session.statistics();
-    assert_eq!((before.recorded, before.pending, before.lost), (8, 8, 2));
+    assert_eq!(before.recorded, 8);
+    assert_eq!(before.pending, 8);
+    assert_eq!(before.lost, 2);
     assert_eq!(consumer.next_buffer().unwrap().events, 4);
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (18, 16, 2));
+    assert_eq!(statistics.written, 18);
+    assert_eq!(statistics.recorded, 16);
+    assert_eq!(statistics.lost, 2);
     assert_eq!(rest(&consumer), 12);
 }
 
@@ -83,7 +91,8 @@ fn without_a_consumer_the_end_loses_what_waits() {
     let (engine, handle, session) = small(Properties::to_consumers("s"));
     write_one(&engine, handle);
     let status = session.finish().unwrap();
-    assert_eq!((status.statistics.lost, status.statistics.recorded), (1, 0));
+    assert_eq!(status.statistics.lost, 1);
+    assert_eq!(status.statistics.recorded, 0);
     assert_eq!(status.status.real_time_buffers_lost, 1);
 }
 
@@ -98,9 +107,11 @@ fn a_file_is_written_while_its_consumer_is_slow() {
         session.flush().unwrap();
     }
     let status = session.finish().unwrap();
-    assert_eq!((status.statistics.recorded, status.statistics.lost), (5, 0));
+    assert_eq!(status.statistics.recorded, 5);
+    assert_eq!(status.statistics.lost, 0);
     assert_eq!(read_events(file.path()).len(), 5);
-    assert_eq!((consumer.buffers_lost(), status.status.real_time_buffers_lost), (3, 3), "two had room");
+    assert_eq!(consumer.buffers_lost(), 3, "two had room");
+    assert_eq!(status.status.real_time_buffers_lost, 3, "two had room");
     assert_eq!(rest(&consumer), 2);
 }
 

@@ -38,13 +38,17 @@ fn a_message_is_in_the_file_with_everything_that_its_flags_request() {
     let component = Message { flags: message_flag::COMPONENT_ID | message_flag::TIMESTAMP, ..MESSAGE };
     session.trace_message(&component).unwrap();
     let statistics = session.finish().unwrap().statistics;
-    assert_eq!((statistics.written, statistics.recorded), (2, 2));
+    assert_eq!(statistics.written, 2);
+    assert_eq!(statistics.recorded, 2);
     let events = messages(&file);
     let header = &events[0].header;
-    assert_eq!((header.provider, header.descriptor.id, header.sequence), (Some(PROVIDER), 12, Some(1)));
+    assert_eq!(header.provider, Some(PROVIDER));
+    assert_eq!(header.descriptor.id, 12);
+    assert_eq!(header.sequence, Some(1));
     assert_eq!(header.process_id, Some(std::process::id()));
     assert_eq!(events[0].payload(), b"abc");
-    assert_eq!((events[1].header.provider, events[1].header.sequence), (None, None));
+    assert_eq!(events[1].header.provider, None);
+    assert_eq!(events[1].header.sequence, None);
 }
 
 #[test]
@@ -62,7 +66,8 @@ fn each_flag_adds_its_member_to_the_header() {
         let record = buffer.records().next().unwrap();
         let header = MessageHeader::parse(record).unwrap();
         let when = |bit: u32| flag & bit != 0;
-        assert_eq!((header.number, &record[header.size..]), (12, b"abc".as_slice()));
+        assert_eq!(header.number, 12);
+        assert_eq!(&record[header.size..], b"abc".as_slice());
         assert_eq!(header.guid, when(message_flag::GUID).then_some(PROVIDER));
         assert_eq!(header.component, when(message_flag::COMPONENT_ID).then_some(PROVIDER.data1));
         assert_eq!(header.timestamp.is_some(), when(message_flag::TIMESTAMP));
@@ -102,8 +107,10 @@ fn local_numbers_count_per_session_and_global_numbers_across_sessions() {
     }
     let found = files.each_ref().map(numbers);
     let [local_1, local_2, global_1, global_2, none] = found;
-    assert_eq!((local_1, local_2), (vec![Some(1), Some(2)], vec![Some(1), Some(2)]));
-    assert_eq!((global_1, global_2), (vec![Some(1), Some(3)], vec![Some(2), Some(4)]));
+    assert_eq!(local_1, vec![Some(1), Some(2)]);
+    assert_eq!(local_2, vec![Some(1), Some(2)]);
+    assert_eq!(global_1, vec![Some(1), Some(3)]);
+    assert_eq!(global_2, vec![Some(2), Some(4)]);
     assert_eq!(none, [None, None], "without a mode the flag has no effect");
 }
 

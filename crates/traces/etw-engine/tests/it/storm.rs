@@ -81,7 +81,8 @@ fn no_event_of_a_stopped_session_is_in_its_file() {
             assert_eq!(numbers.len() as u64, status.statistics.recorded);
             assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len(), "each event once");
             for number in numbers {
-                let (writer, count) = ((number >> 48) as usize, number & 0xFFFF_FFFF_FFFF);
+                let writer = (number >> 48) as usize;
+                let count = number & 0xFFFF_FFFF_FFFF;
                 assert!(count <= limits[writer], "event {count} of writer {writer} came after the end");
             }
             let file_then = std::fs::read(file.path()).unwrap();
@@ -106,7 +107,8 @@ fn starting_stopping_enabling_and_consuming_at_once_ends() {
     with_writers(&engine, [first, second], |_| {
         thread::scope(|scope| {
             for (number, file) in files.iter().enumerate() {
-                let (engine, ended) = (&engine, &ended);
+                let engine = &engine;
+                let ended = &ended;
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
                         let name = format!("file-{number}");
@@ -119,7 +121,8 @@ fn starting_stopping_enabling_and_consuming_at_once_ends() {
                     }
                 });
             }
-            let (engine, ended) = (&engine, &ended);
+            let engine = &engine;
+            let ended = &ended;
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
                     let properties = Properties { buffer_kib: 4, ..Properties::to_consumers("live") };

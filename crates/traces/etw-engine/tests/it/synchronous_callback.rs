@@ -49,7 +49,9 @@ fn the_callback_inside_register_sees_the_handle_and_can_write_but_has_no_traits_
     let published = Arc::new(Mutex::new(0));
     let traits_inside = Arc::new(Mutex::new(None));
     let callback: Callback = {
-        let (engine, published, traits_inside) = (engine.downgrade(), published.clone(), traits_inside.clone());
+        let engine = engine.downgrade();
+        let published = published.clone();
+        let traits_inside = traits_inside.clone();
         Arc::new(move |notification| {
             let engine = engine.upgrade().unwrap();
             let handle = *published.lock().unwrap();

@@ -41,7 +41,9 @@ fn without_descriptor_types_everything_is_payload_in_order() {
     assert_eq!(event.descriptor.channel, Channel::TraceLogging);
     engine.write(&event, &TYPED);
     let captured = &session.events()[0];
-    assert_eq!((&captured.traits, &captured.metadata, captured.timestamp_override), (&None, &None, None));
+    assert_eq!(&captured.traits, &None);
+    assert_eq!(&captured.metadata, &None);
+    assert_eq!(captured.timestamp_override, None);
     assert_eq!(captured.payload, b"traitsmetaone\x08\x07\x06\x05\x04\x03\x02\x01two");
     let expected: Vec<CapturedBlock> =
         TYPED.iter().map(|block| CapturedBlock { kind: block.kind, bytes: block.bytes.to_vec() }).collect();
@@ -67,7 +69,8 @@ fn descriptor_ids_filter_and_flags_are_kept() {
         .with_channel(Channel::from_int(16))
         .with_opcode(Opcode::Start)
         .with_task(7);
-    let (activity, related) = (Guid::from_u128(1), Guid::from_u128(2));
+    let activity = Guid::from_u128(1);
+    let related = Guid::from_u128(2);
     let event = EventWrite {
         routine: Routine::WriteEx,
         filter: 0xF0,
@@ -80,9 +83,12 @@ fn descriptor_ids_filter_and_flags_are_kept() {
     let captured = &session.events()[0];
     assert_eq!(captured.provider, PROVIDER);
     assert_eq!(captured.descriptor, descriptor);
-    assert_eq!((captured.activity, captured.related), (activity, Some(related)));
-    assert_eq!((captured.filter, captured.flags), (0xF0, 1));
-    assert!(captured.payload.is_empty() && !captured.string_only);
+    assert_eq!(captured.activity, activity);
+    assert_eq!(captured.related, Some(related));
+    assert_eq!(captured.filter, 0xF0);
+    assert_eq!(captured.flags, 1);
+    assert!(captured.payload.is_empty());
+    assert!(!captured.string_only);
 }
 
 #[test]
@@ -90,7 +96,8 @@ fn no_activity_id_is_a_zero_guid() {
     let (engine, handle, session) = listening();
     engine.activity_id_control(2, &mut Guid::from_u128(77));
     engine.write(&EventWrite::new(handle, descriptor(Level::Error, 0)), &[]);
-    assert_eq!((session.events()[0].activity, session.events()[0].related), (Guid::ZERO, None));
+    assert_eq!(session.events()[0].activity, Guid::ZERO);
+    assert_eq!(session.events()[0].related, None);
 }
 
 #[test]
@@ -103,7 +110,8 @@ fn a_string_is_utf_16_with_its_end() {
     let captured = &session.events()[0];
     assert_eq!(captured.payload, [b'h', 0, 0xE9, 0, 0, 0]);
     assert!(captured.string_only);
-    assert_eq!((captured.descriptor.level, captured.descriptor.keyword.bits()), (Level::Error, 8));
+    assert_eq!(captured.descriptor.level, Level::Error);
+    assert_eq!(captured.descriptor.keyword.bits(), 8);
     assert_eq!(captured.activity, activity);
 }
 
@@ -143,7 +151,8 @@ fn recorded(blocks: &[Block<'_>], is_typed: bool, is_captured: bool) -> (NtStatu
 fn data_is_the_same_with_and_without_a_copy() {
     let metadata = Block::with_kind(b"meta", DataKind::EventMetadata);
     let traits = Block::with_kind(b"traits", DataKind::ProviderMetadata);
-    let (half, large) = (vec![1; 0x7000], vec![1; 0x1_0000]);
+    let half = vec![1; 0x7000];
+    let large = vec![1; 0x1_0000];
     let lists: [&[Block<'_>]; 11] = [
         &[],
         &TYPED,
@@ -159,7 +168,8 @@ fn data_is_the_same_with_and_without_a_copy() {
     ];
     for (index, blocks) in lists.into_iter().enumerate() {
         for is_typed in [false, true] {
-            let (copied, direct) = (recorded(blocks, is_typed, true), recorded(blocks, is_typed, false));
+            let copied = recorded(blocks, is_typed, true);
+            let direct = recorded(blocks, is_typed, false);
             assert_eq!(copied, direct, "list {index}, typed: {is_typed}");
             assert_eq!(direct.1.is_some(), direct.0 == NtStatus::Success, "list {index}");
         }

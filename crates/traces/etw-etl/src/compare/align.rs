@@ -115,7 +115,8 @@ mod tests {
     /// Returns the pairs as a text: `-a` and `+a` are alone, `a` is in both. Checks that each element is there once, in order.
     fn shown(first: &str, second: &str) -> String {
         let (one, other): (Vec<char>, Vec<char>) = (first.chars().collect(), second.chars().collect());
-        let (mut left, mut right) = (String::new(), String::new());
+        let mut left = String::new();
+        let mut right = String::new();
         let mut text = String::new();
         for pair in align(&one, &other) {
             match pair {
@@ -135,7 +136,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!((left.as_str(), right.as_str()), (first, second));
+        assert_eq!(left.as_str(), first);
+        assert_eq!(right.as_str(), second);
         text
     }
 

@@ -308,7 +308,8 @@ fn parts(first: &Entry, second: &Entry, activities: &mut Activities) -> Vec<Part
         }
     }
     let names = |fields: &[Value]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
-    let (one, other) = (names(&first.fields), names(&second.fields));
+    let one = names(&first.fields);
+    let other = names(&second.fields);
     if parts.is_empty() && one != other {
         parts.push(Part { name: "(order)".into(), first: Some(one.join(" ")), second: Some(other.join(" ")) });
     }

@@ -22,7 +22,8 @@ struct Owner {
 
 impl Owner {
     fn new(source: &dyn NameSource, header: &Header) -> Self {
-        let (stamp, ids) = (header.stamp, (header.process_id, header.thread_id));
+        let stamp = header.stamp;
+        let ids = (header.process_id, header.thread_id);
         let mut life = (0, u64::MAX);
         let mut during = |holds: std::ops::RangeInclusive<u64>| {
             life = (life.0.max(*holds.start()), life.1.min(*holds.end()));

@@ -92,7 +92,9 @@ impl Decoder {
     /// Looks up schemas in these sources.
     #[must_use]
     pub fn new(layers: Layers) -> Self {
-        let (lookup, own, recent) = (Lookup::new(layers), OwnSchemas::default(), RecentNames::default());
+        let lookup = Lookup::new(layers);
+        let own = OwnSchemas::default();
+        let recent = RecentNames::default();
         Self { lookup, own, frames: None, names: None, recent }
     }
 

@@ -19,7 +19,8 @@ fn shown(in_type: InType, out_type: OutType, value: &[u8]) -> String {
     assert_eq!(decoded.error, None, "{in_type:?} {out_type:?}");
     let parts = Parts::from_event(&event).unwrap();
     let again = reencode(parts.metadata, parts.payload).unwrap();
-    assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (parts.metadata, parts.payload));
+    assert_eq!(again.metadata.as_slice(), parts.metadata);
+    assert_eq!(again.payload.as_slice(), parts.payload);
     decoded.fields[0].node.to_string()
 }
 
@@ -232,19 +233,22 @@ fn constant_arrays_custom_fields_and_arrays_of_structs_decode_and_return() {
     assert_eq!(**description, *b"!");
     let parts = Parts::from_event(&event).unwrap();
     let again = reencode(parts.metadata, parts.payload).unwrap();
-    assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&METADATA[..], &payload[..]));
+    assert_eq!(again.metadata.as_slice(), &METADATA[..]);
+    assert_eq!(again.payload.as_slice(), &payload[..]);
 }
 
 #[test]
 fn tags_in_more_bytes_than_they_have_bits_are_encoded_as_they_were() {
     let metadata = b"\x15\0\x80\x80\x80\xff\xff\x81\x01E\0f\0\x84\x80\x80\x80\x80\x80\xff\x7f";
     let again = reencode(metadata, &[5]).unwrap();
-    assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&metadata[..], &[5][..]));
+    assert_eq!(again.metadata.as_slice(), &metadata[..]);
+    assert_eq!(again.payload.as_slice(), &[5][..]);
 }
 
 #[test]
 fn metadata_at_the_start_of_the_payload_is_found() {
-    let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+    let mut metadata = [0; 64];
+    let mut payload = [0; 64];
     let (metadata, payload) = EventBuilder::new(&mut metadata, &mut payload, "E", 0).u8("f", 1).finish().unwrap();
     let data = [TRAITS, metadata, payload].concat();
     let event = read(&EventData { descriptor: descriptor(), payload: &data, ..EventData::default() });
@@ -252,7 +256,8 @@ fn metadata_at_the_start_of_the_payload_is_found() {
     assert_eq!(event.decode().to_string(), "TestProvider/E f=1");
     let other = EventDescriptor { channel: Channel::from_int(16), ..descriptor() };
     let event = read(&EventData { descriptor: other, payload: &data, ..EventData::default() });
-    assert_eq!((event.kind(), event.decode().raw), (Kind::Manifest, Some(data)));
+    assert_eq!(event.kind(), Kind::Manifest);
+    assert_eq!(event.decode().raw, Some(data));
 }
 
 #[test]
@@ -263,7 +268,8 @@ fn a_provider_is_named_even_if_its_traits_are_damaged() {
     };
     assert_eq!(name(TRAITS).as_deref(), Some("TestProvider"));
     assert_eq!(name(b"\xFF\x00Name\0rest").as_deref(), Some("Name"));
-    assert_eq!((name(b"\x03\x00\0"), name(b"\x01")), (None, None));
+    assert_eq!(name(b"\x03\x00\0"), None);
+    assert_eq!(name(b"\x01"), None);
     // In the payload, the sizes of traits and metadata include themselves.
     let event = |payload| read(&EventData { descriptor: descriptor(), payload, ..EventData::default() });
     for payload in [&b"\x02\x00\x05\x00\x00E\0"[..], b"\x03\x00\0\x02\x00", b"\x09\x00\0", b"\x03\x00\0"] {
@@ -301,7 +307,8 @@ fn data_that_cannot_be_decoded_is_kept_as_bytes() {
     let event = event_of(b"\xFF\x00\x00E\0", &[5]);
     assert_eq!(event.decode().error, Some(DecodeError::Metadata(MetadataError::Truncated)));
     let event = event_of(b"\x05\x00\x00E\0", &[5]);
-    assert_eq!((event.decode().error, event.decode().raw), (None, Some(vec![5])), "data that no field describes");
+    assert_eq!(event.decode().error, None, "data that no field describes");
+    assert_eq!(event.decode().raw, Some(vec![5]), "data that no field describes");
 }
 
 #[test]
@@ -312,7 +319,8 @@ fn strings_and_related_activities_are_shown() {
     let data = EventData { flags: FLAG_STRING_ONLY, items: &items, payload: &text, ..EventData::default() };
     let event = read(&data);
     assert_eq!(event.related(), Some(Guid::from_u128(7)));
-    assert_eq!((event.kind(), event.decode().raw), (Kind::Manifest, None));
+    assert_eq!(event.kind(), Kind::Manifest);
+    assert_eq!(event.decode().raw, None);
     assert_eq!(event.decode().fields[0].to_string(), "message=hello");
     for (payload, raw) in
         [(&text[..10], true), (&text[..11], true), (&[&text[..], b"x"].concat(), true), (&text, false)]
@@ -341,17 +349,24 @@ fn older_records_have_what_their_headers_have() {
     let mut system = vec![2, 0, 2, 0xC0, 0x24, 0, 0x01, 0x03, 9, 0, 0, 0, 4, 0, 0, 0];
     system.resize(0x24, 0);
     let event = read_record(&system, 0);
-    assert_eq!((event.kind(), event.header.descriptor.id), (Kind::System, 0x0301));
-    assert_eq!((event.header.thread_id, event.header.process_id, event.payload().len()), (Some(9), Some(4), 4));
+    assert_eq!(event.kind(), Kind::System);
+    assert_eq!(event.header.descriptor.id, 0x0301);
+    assert_eq!(event.header.thread_id, Some(9));
+    assert_eq!(event.header.process_id, Some(4));
+    assert_eq!(event.payload().len(), 4);
     let mut full = vec![0x32, 0, 20, 0xC0, 33, 2, 1, 0];
     full.resize(0x32, 0x11);
     let event = read_record(&full, 0);
-    assert_eq!((event.kind(), event.header.descriptor.opcode.as_int()), (Kind::Mof, 33));
+    assert_eq!(event.kind(), Kind::Mof);
+    assert_eq!(event.header.descriptor.opcode.as_int(), 33);
     assert_eq!(event.header.provider, Some(Guid::from_bytes_le([0x11; 16])));
     let event = read_record(&[0x0A, 0, 0, 0x90, 5, 0, 0, 0, 0xAB, 0xCD], 0);
-    assert_eq!((event.kind(), event.header.descriptor.id, event.payload()), (Kind::Wpp, 5, &[0xAB, 0xCD][..]));
+    assert_eq!(event.kind(), Kind::Wpp);
+    assert_eq!(event.header.descriptor.id, 5);
+    assert_eq!(event.payload(), &[0xAB, 0xCD][..]);
     let event = read_record(&[0x09, 0, 13, 0xC0, 5, 0, 0, 0, 1], 0);
-    assert_eq!((event.kind(), event.payload()), (Kind::System, &[1][..]));
+    assert_eq!(event.kind(), Kind::System);
+    assert_eq!(event.payload(), &[1][..]);
 }
 
 #[test]

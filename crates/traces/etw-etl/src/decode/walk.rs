@@ -53,7 +53,8 @@ pub(super) fn walk<'a, S: Sink<'a>>(
     payload: &'a [u8],
     sink: &mut S,
 ) -> Walked<'a, S::Fields> {
-    let (mut few, mut many) = ([0; FEW], Vec::new());
+    let mut few = [0; FEW];
+    let mut many = Vec::new();
     let count = if plan.has_counts { schema.fields.len() } else { 0 };
     let numbers = few.get_mut(..count).unwrap_or_else(|| {
         many.resize(count, 0);

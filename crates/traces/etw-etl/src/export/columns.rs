@@ -142,7 +142,8 @@ mod tests {
             assert!(columns.is_empty());
             columns.fit(width);
             columns.row(["cell".into()], words.iter().map(|length| "w".repeat(*length)).collect());
-            assert_eq!((columns.len(), columns.is_empty()), (1, false));
+            assert_eq!(columns.len(), 1);
+            assert!(!columns.is_empty());
             let lines = columns.take_lines();
             assert!(columns.is_empty());
             lines.iter().map(|line| line.trim_start().replace("cell", "|").trim_start().to_owned()).collect::<Vec<_>>()

@@ -226,7 +226,8 @@ fn packet<'a>(event: &EventRef<'a>, decoded: &Decoded, own: &'a mut Vec<u8>) -> 
                 (false, false) => ETHERNET,
             };
             let direction = if has(SEND) { 2 } else { u32::from(has(RECEIVE)) };
-            let (begins, ends) = (has(PACKET_START), has(PACKET_END));
+            let begins = has(PACKET_START);
+            let ends = has(PACKET_END);
             let interface = (link, "interface", index);
             Some(Packet { interface, bytes, length: bytes.len(), direction, begins, ends, dropped: None })
         }

@@ -59,12 +59,17 @@ fn json_lines_have_stable_keys_in_a_stable_order() {
     assert_eq!(value["event"], "Read");
     assert_eq!(value["kind"], "tracelogging");
     assert_eq!(value["keyword"], "0x10");
-    assert_eq!((&value["pid"], &value["tid"], &value["cpu"]), (&json!(4), &json!(7), &json!(3)));
-    assert_eq!((&value["activity"], &value["related"]), (&Value::Null, &Value::Null));
+    assert_eq!(&value["pid"], &json!(4));
+    assert_eq!(&value["tid"], &json!(7));
+    assert_eq!(&value["cpu"], &json!(3));
+    assert_eq!(&value["activity"], &Value::Null);
+    assert_eq!(&value["related"], &Value::Null);
     assert_eq!(value["fields"], json!({"Length": 512}));
     let raw = json_line(&read_record(&[0x0A, 0, 0, 0x90, 5, 0, 0, 0, 0xAB, 0xCD], 0));
     assert_eq!(keys(&raw), [&KEYS[..], &["raw"]].concat());
-    assert_eq!((&raw["kind"], &raw["raw"], &raw["pid"]), (&json!("wpp"), &json!("abcd"), &Value::Null));
+    assert_eq!(&raw["kind"], &json!("wpp"));
+    assert_eq!(&raw["raw"], &json!("abcd"));
+    assert_eq!(&raw["pid"], &Value::Null);
 }
 
 #[test]
@@ -109,7 +114,8 @@ fn json_values_have_one_type_and_lose_nothing() {
         })
     );
     let order: Vec<&str> = keys(fields);
-    assert_eq!((order[0], order[13]), ("max", "twice#2"), "in the order of the schema");
+    assert_eq!(order[0], "max", "in the order of the schema");
+    assert_eq!(order[13], "twice#2", "in the order of the schema");
 }
 
 #[test]
@@ -133,7 +139,8 @@ fn text_is_one_line_for_an_event() {
         "2020-01-01T00:00:01.0000001Z 4:7 cpu3 TestProvider/Read File=\"a\\nb\" level=4 keyword=0x10\n"
     );
     let text = export(Format::Text, &[event_of(b"\xFF\x00\x00E\0", &[0xEE; 70])]);
-    assert!(text.contains("/tracelogging 0 ") && text.ends_with("ee…(+6 bytes)\n"), "{text}");
+    assert!(text.contains("/tracelogging 0 "), "{text}");
+    assert!(text.ends_with("ee…(+6 bytes)\n"), "{text}");
 }
 
 /// Returns the line of the first record of a file that ended at this time.
@@ -241,7 +248,8 @@ fn activities_are_spans_on_the_track_of_the_thread_that_started_them() {
             ("i", 10, 10.1, None),
         ]
     );
-    assert!(text.contains("\"ts\":0.0,") && text.contains("\"dur\":2.3,"), "{text}");
+    assert!(text.contains("\"ts\":0.0,"), "{text}");
+    assert!(text.contains("\"dur\":2.3,"), "{text}");
     assert_eq!(document["traceEvents"][2]["name"], "Begin");
     assert_eq!(document["traceEvents"][2]["cat"], "P");
     assert_eq!(document["traceEvents"][5]["args"]["open"], true);
@@ -419,10 +427,12 @@ fn a_table_names_levels_phases_and_other_providers() {
     );
     assert_eq!(rows[0], "provider 00000000-0000-0000-0000-000000000001");
     let in_activity = export(Format::Table, &[activity(Opcode::Info, 7, 0, 1, 0), activity(Opcode::Info, 8, 0, 1, 0)]);
-    assert!(in_activity.contains("│ 1") && in_activity.contains("│ 2"), "{in_activity}");
+    assert!(in_activity.contains("│ 1"), "{in_activity}");
+    assert!(in_activity.contains("│ 2"), "{in_activity}");
     let bytes =
         |length| export(Format::Table, &[read(&EventData { payload: &[0xAB; 40][..length], ..EventData::default() })]);
-    assert!(bytes(32).ends_with(&format!("raw={}\n", "ab".repeat(32))) && bytes(33).ends_with("…(+1 bytes)\n"));
+    assert!(bytes(32).ends_with(&format!("raw={}\n", "ab".repeat(32))));
+    assert!(bytes(33).ends_with("…(+1 bytes)\n"));
 }
 
 #[test]
@@ -448,10 +458,9 @@ fn many_fields_have_unique_names() {
         let line = json_line(&event);
         let fields = line["fields"].as_object().unwrap();
         assert_eq!(fields.len(), usize::from(count));
-        assert_eq!(
-            (&fields["f"], &fields["f#2"], &fields[&format!("f#{count}")]),
-            (&json!(0), &json!(1), &json!(count - 1))
-        );
+        assert_eq!(&fields["f"], &json!(0));
+        assert_eq!(&fields["f#2"], &json!(1));
+        assert_eq!(&fields[&format!("f#{count}")], &json!(count - 1));
     }
 }
 
@@ -498,9 +507,12 @@ fn chrome_shows_records_without_a_name_or_a_thread() {
     assert_eq!(unknown["args"]["name"], "(unknown process)");
     assert_eq!(message["pid"], -1, "0 is the process of the idle threads");
     assert_eq!(unknown["pid"], message["pid"]);
-    assert_eq!((&message["name"], &message["cat"], &message["tid"]), (&json!("wpp 5"), &json!("wpp"), &json!(3)));
+    assert_eq!(&message["name"], &json!("wpp 5"));
+    assert_eq!(&message["cat"], &json!("wpp"));
+    assert_eq!(&message["tid"], &json!(3));
     assert_eq!(manifest["cat"], "00000000-0000-0000-0000-000000000001");
-    assert_eq!((&manifest["name"], &manifest["tid"]), (&json!("manifest 0"), &json!(8)));
+    assert_eq!(&manifest["name"], &json!("manifest 0"));
+    assert_eq!(&manifest["tid"], &json!(8));
     assert_eq!(manifest["ts"].as_f64(), Some(-999.5), "before the first");
 }
 
@@ -530,7 +542,8 @@ fn a_field_has_one_json_type_for_all_of_its_values() {
     let usual = line(1, 133_594_528_890_000_000, 0, *b"ab", &[0x61]);
     let odd = line(7, u64::MAX / 2, 1 << 40, [0xFF, 0x61], &[0xD800]);
     for name in ["bool32", "bool8", "time", "status", "letter", "number", "text"] {
-        let (one, other) = (&usual["fields"][name], &odd["fields"][name]);
+        let one = &usual["fields"][name];
+        let other = &odd["fields"][name];
         assert_eq!(types(one), types(other), "{name}: {one} and {other}");
     }
     assert_eq!(usual.get("raw"), None);
@@ -559,15 +572,13 @@ fn chrome_keeps_the_bytes_of_an_event_that_is_not_decoded() {
     let event = read(&EventData { payload: b"\x01\x02", ..EventData::default() });
     let document: Value = serde_json::from_str(&export(Format::Chrome, &[event])).unwrap();
     let written = &document["traceEvents"][0];
-    assert_eq!((&written["name"], &written["args"]["raw"]), (&json!("manifest 0"), &json!("0102")));
+    assert_eq!(&written["name"], &json!("manifest 0"));
+    assert_eq!(&written["args"]["raw"], &json!("0102"));
     let text = trace_logging("Read", |builder| {
         builder.counted("Text", InType::Str8, OutType::Utf8, 0, b"\xFF").u8("Number", 7)
     });
     let document: Value = serde_json::from_str(&export(Format::Chrome, &[text])).unwrap();
     let arguments = &document["traceEvents"][0]["args"];
-    assert_eq!(
-        (&arguments["Number"], arguments["raw"].is_string()),
-        (&json!(7), true),
-        "a value does not fit its type"
-    );
+    assert_eq!(&arguments["Number"], &json!(7), "a value does not fit its type");
+    assert!(arguments["raw"].is_string(), "a value does not fit its type");
 }

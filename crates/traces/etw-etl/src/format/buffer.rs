@@ -146,9 +146,11 @@ mod tests {
         assert_eq!(header.used(0x100), Some(0x60));
         assert_eq!(BufferHeader { filled: 0x80, ..header.clone() }.used(0x100), Some(0x80));
         assert_eq!(header.used(0x50), None);
-        assert_eq!((header.used(0x60), header.used(0x5F)), (Some(0x60), None));
+        assert_eq!(header.used(0x60), Some(0x60));
+        assert_eq!(header.used(0x5F), None);
         let used = |filled| BufferHeader { filled, ..BufferHeader::default() }.used(0x100);
-        assert_eq!((used(0x48), used(0x47)), (Some(0x48), None), "at least the header");
+        assert_eq!(used(0x48), Some(0x48), "at least the header");
+        assert_eq!(used(0x47), None, "at least the header");
         assert!(BufferHeader { flags: super::FLAG_COMPRESSED, ..header.clone() }.is_compressed());
         assert!(!BufferHeader { flags: !super::FLAG_COMPRESSED, ..header }.is_compressed());
     }

@@ -75,12 +75,17 @@ mod tests {
         assert_eq!(u32_at(&bytes, 3), None);
         assert_eq!(u32_at(&bytes, usize::MAX), None);
         let bytes = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1];
-        assert_eq!((u8_at(&bytes, 8), u8_at(&bytes, 9)), (Some(1), None));
-        assert_eq!((u16_at(&bytes, 0), u16_at(&bytes, 8)), (Some(0xFFFE), None));
-        assert_eq!((u64_at(&bytes, 1), u64_at(&bytes, 2)), (Some(0x01FF_FFFF_FFFF_FFFF), None));
-        assert_eq!((i64_at(&bytes, 0), i64_at(&bytes, 2)), (Some(-2), None));
+        assert_eq!(u8_at(&bytes, 8), Some(1));
+        assert_eq!(u8_at(&bytes, 9), None);
+        assert_eq!(u16_at(&bytes, 0), Some(0xFFFE));
+        assert_eq!(u16_at(&bytes, 8), None);
+        assert_eq!(u64_at(&bytes, 1), Some(0x01FF_FFFF_FFFF_FFFF));
+        assert_eq!(u64_at(&bytes, 2), None);
+        assert_eq!(i64_at(&bytes, 0), Some(-2));
+        assert_eq!(i64_at(&bytes, 2), None);
         let id = Guid::from_u128(0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF00);
-        assert_eq!((guid_at(&id.to_bytes_le(), 0), guid_at(&bytes, 0)), (Some(id), None));
+        assert_eq!(guid_at(&id.to_bytes_le(), 0), Some(id));
+        assert_eq!(guid_at(&bytes, 0), None);
     }
 
     #[test]
@@ -88,7 +93,8 @@ mod tests {
         let mut bytes = utf16z("Sitzung ü");
         bytes.extend(utf16z("x.etl"));
         let (first, rest) = split_utf16z(&bytes);
-        assert_eq!((first.as_str(), split_utf16z(rest).0.as_str()), ("Sitzung ü", "x.etl"));
+        assert_eq!(first.as_str(), "Sitzung ü");
+        assert_eq!(split_utf16z(rest).0.as_str(), "x.etl");
         assert_eq!(split_utf16z(rest).1, [0; 0], "nothing follows");
         assert_eq!(split_utf16z(&[b'a', 0, b'b']).0, "a");
     }

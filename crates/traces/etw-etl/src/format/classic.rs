@@ -165,7 +165,8 @@ mod tests {
         assert_eq!(SystemHeader::parse(&bytes[..0x18], true).map(|header| header.user_time), Some(0));
         assert_eq!(SystemHeader::parse(&bytes[..0x18], false), None);
         let perfinfo = SystemHeader::parse_perfinfo(&bytes[..0x10]).unwrap();
-        assert_eq!((perfinfo.thread_id, perfinfo.to_perfinfo_bytes()), (None, *bytes.first_chunk().unwrap()));
+        assert_eq!(perfinfo.thread_id, None);
+        assert_eq!(perfinfo.to_perfinfo_bytes(), *bytes.first_chunk().unwrap());
         assert_eq!(SystemHeader::parse_perfinfo(&bytes[..0x0F]), None);
         assert_eq!(ClassicHeader::parse(&bytes), None);
     }

@@ -209,7 +209,8 @@ mod tests {
         let data = vec![7; 0xFFFF];
         let item = |length| ExtendedItem { kind: ExtendedType::SID, data: &data[..length] };
         assert_eq!(item(0xFFF0).header(true), Some(0xFFF0 << 48 | 1 << 32 | 2 << 16 | 0xFFF8));
-        assert_eq!((item(0xFFF1).header(true), item(0xFFFF).header(false)), (None, None));
+        assert_eq!(item(0xFFF1).header(true), None);
+        assert_eq!(item(0xFFFF).header(false), None);
         for (length, size) in [(0, 8), (1, 16), (8, 16), (9, 24)] {
             assert_eq!(item(length).encoded_len(), size);
             assert_eq!(item(length).encode(false, &mut vec![0; size]), Some(size));
@@ -225,12 +226,11 @@ mod tests {
         assert_eq!(item(ExtendedType::STACK_TRACE32).stack(), Some(vec![2, 1, 3, 0]));
         assert_eq!(item(ExtendedType::STACK_KEY64).stack_key(), Some(0x1_0000_0002));
         assert_eq!(item(ExtendedType::STACK_KEY32).stack_key(), Some(2));
-        assert_eq!((item(ExtendedType::SID).stack(), item(ExtendedType::SID).stack_key()), (None, None));
+        assert_eq!(item(ExtendedType::SID).stack(), None);
+        assert_eq!(item(ExtendedType::SID).stack_key(), None);
         let id = |data, kind| ExtendedItem { kind, data }.related_activity();
         assert_eq!(id(&data[..16], ExtendedType::RELATED_ACTIVITY_ID).map(|id| id.data1), Some(7));
-        assert_eq!(
-            (id(&data[..15], ExtendedType::RELATED_ACTIVITY_ID), id(&data[..16], ExtendedType::SID)),
-            (None, None)
-        );
+        assert_eq!(id(&data[..15], ExtendedType::RELATED_ACTIVITY_ID), None);
+        assert_eq!(id(&data[..16], ExtendedType::SID), None);
     }
 }

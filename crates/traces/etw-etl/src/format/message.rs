@@ -129,14 +129,19 @@ mod tests {
         bytes.extend(5_u32.to_le_bytes());
         bytes.extend(4_u32.to_le_bytes());
         let header = MessageHeader::parse(&bytes).unwrap();
-        assert_eq!((header.number, header.sequence, header.timestamp), (0x2B, Some(7), Some(0x1234_5678_9ABC)));
-        assert_eq!((header.thread_id, header.process_id, header.size), (Some(5), Some(4), bytes.len()));
+        assert_eq!(header.number, 0x2B);
+        assert_eq!(header.sequence, Some(7));
+        assert_eq!(header.timestamp, Some(0x1234_5678_9ABC));
+        assert_eq!(header.thread_id, Some(5));
+        assert_eq!(header.process_id, Some(4));
+        assert_eq!(header.size, bytes.len());
         assert!((0..bytes.len()).all(|length| MessageHeader::parse(&bytes[..length]).is_none()));
         let mut pushed = Vec::new();
         header.push(0x34 - bytes.len(), &mut pushed).unwrap();
         assert_eq!(pushed, bytes);
         assert_eq!(header.push(0xFFFF, &mut pushed), None);
-        assert_eq!((header.options, bytes.len()), (0x2B, MAX_SIZE));
+        assert_eq!(header.options, 0x2B);
+        assert_eq!(bytes.len(), MAX_SIZE);
     }
 
     #[test]
@@ -155,7 +160,8 @@ mod tests {
         ] {
             let mut bytes = Vec::new();
             header.push(3, &mut bytes).unwrap();
-            assert_eq!((bytes.len(), usize::from(bytes[0])), (header.size, header.size + 3));
+            assert_eq!(bytes.len(), header.size);
+            assert_eq!(usize::from(bytes[0]), header.size + 3);
             assert_eq!(MessageHeader::parse(&bytes), Some(MessageHeader { options, ..header }));
         }
     }

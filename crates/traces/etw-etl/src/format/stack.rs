@@ -132,7 +132,10 @@ mod tests {
         assert!(push_definition(&mut record, HOOK_CREATE, 5, 77, &[1, 2]));
         assert_eq!(next(&record), Next::Record(Layout::PerfInfo, 16 + 8 + 16));
         let found = definition(Layout::PerfInfo, &record).unwrap();
-        assert_eq!((found.key, found.len(), found.is_create, found.is_kernel()), (77, 2, true, false));
+        assert_eq!(found.key, 77);
+        assert_eq!(found.len(), 2);
+        assert!(found.is_create);
+        assert!(!found.is_kernel());
         assert_eq!(frames(&found), [1, 2]);
         assert!(definition(Layout::Event, &record).is_none());
         assert!(definition(Layout::PerfInfo, &record[..20]).is_none());
@@ -151,7 +154,8 @@ mod tests {
             record[6..8].copy_from_slice(&hook.to_le_bytes());
             record.extend(&body);
             let found = definition(layout, &record).unwrap();
-            assert_eq!((found.key, frames(&found)), (7, vec![1, 2]), "{layout:?}");
+            assert_eq!(found.key, 7, "{layout:?}");
+            assert_eq!(frames(&found), vec![1, 2], "{layout:?}");
             assert_eq!(found.is_create, hook == HOOK_CREATE);
         }
     }
@@ -163,7 +167,9 @@ mod tests {
             let mut record = vec![2, 0, 0x10, 0xC0, 28, 0, 0x23, 0x18, 5, 0, 0, 0, 0, 0, 0, 0];
             record.extend(words([7, 1, outermost]));
             let found = definition(Layout::PerfInfo, &record).unwrap();
-            assert_eq!((found.key, found.len(), frames(&found)), (7, 2, vec![1, outermost.into()]));
+            assert_eq!(found.key, 7);
+            assert_eq!(found.len(), 2);
+            assert_eq!(frames(&found), vec![1, outermost.into()]);
             assert_eq!(found.is_kernel(), is_kernel);
         }
         for (outermost, is_kernel) in [(1 << 47, true), ((1 << 47) - 1, false)] {
@@ -179,8 +185,11 @@ mod tests {
         let record = binary_path(9, 4, &provider, "a.sys").unwrap();
         let header = SystemHeader::parse(&record, false).unwrap();
         assert_eq!(next(&record), Next::Record(Layout::System, record.len()));
-        assert_eq!((header.version, header.hook_id, header.timestamp), (2, HOOK_BINARY_PATH, 9));
-        assert_eq!((header.process_id, header.thread_id), (Some(4), Some(0)));
+        assert_eq!(header.version, 2);
+        assert_eq!(header.hook_id, HOOK_BINARY_PATH);
+        assert_eq!(header.timestamp, 9);
+        assert_eq!(header.process_id, Some(4));
+        assert_eq!(header.thread_id, Some(0));
         let data = [&[1, 0, 0, 0][..], &provider.to_bytes_le(), b"a\0.\0s\0y\0s\0\0\0"].concat();
         assert_eq!(record[SYSTEM_SIZE..], data);
         let longest = (0xFFFF - SYSTEM_SIZE - 20 - 2) / 2;

@@ -29,7 +29,8 @@ fn pdb(base: u64, process: u32, id: Guid, name: &str) -> Event {
 
 #[test]
 fn addresses_are_found_in_their_process_and_drivers_in_all() {
-    let (mut images, mut decoder) = (Images::default(), Decoder::default());
+    let mut images = Images::default();
+    let mut decoder = Decoder::default();
     assert!(images.is_empty());
     let mut add = |images: &mut Images, event: &Event| images.add(&mut decoder, &event.as_ref());
     add(&mut images, &image(LOAD, 0x40_0000, 0x1000, 7, "\\Device\\Disk\\a.exe"));
@@ -55,7 +56,8 @@ fn addresses_are_found_in_their_process_and_drivers_in_all() {
 
 #[test]
 fn a_description_names_an_image_that_no_image_event_reports() {
-    let (mut images, mut decoder) = (Images::default(), Decoder::default());
+    let mut images = Images::default();
+    let mut decoder = Decoder::default();
     let numbers = [&0x41_0000_u64.to_le_bytes()[..], &0x1000_u64.to_le_bytes(), &7_u32.to_le_bytes(), &[0; 4]].concat();
     let described = classic(IMAGE_ID, 0, 2, &[numbers, wide("b.exe")].concat());
     for event in [image(LOAD, 0x40_0000, 0x1000, 7, "a.exe"), described] {
@@ -86,7 +88,8 @@ const DC_END: u8 = 4;
 
 /// Adds image events of process 7, each with 0x1000 bytes: time stamp, type, base and name.
 fn lives(events: &[(u64, u8, u64, &str)]) -> Images {
-    let (mut images, mut decoder) = (Images::default(), Decoder::default());
+    let mut images = Images::default();
+    let mut decoder = Decoder::default();
     for (stamp, opcode, base, name) in events {
         let name = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let start = [base.to_le_bytes(), 0x1000_u64.to_le_bytes()].concat();
@@ -107,7 +110,8 @@ fn an_address_belongs_to_the_image_that_was_loaded_at_that_time() {
         (20, UNLOAD, 0x1_0000, "a.dll"),
     ]);
     let found = [9, 10, 19, 20, 21, 29, 30, 40, 41].map(|stamp| images.names_at(7, stamp, 0x1_0008).pop());
-    let (a, b) = (Some("a.dll+0x8".to_owned()), Some("b.dll+0x8".to_owned()));
+    let a = Some("a.dll+0x8".to_owned());
+    let b = Some("b.dll+0x8".to_owned());
     assert_eq!(found, [None, a.clone(), a.clone(), a, None, None, b.clone(), b.clone(), None]);
     assert_eq!(images.name(7, 0x1_0008), b, "without a time, the last one");
     assert_eq!(images.find_at(8, 10, 0x1_0008), None, "of another process");

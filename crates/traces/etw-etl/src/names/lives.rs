@@ -102,9 +102,12 @@ mod tests {
             [0, 20, 49, 50, 99].map(|stamp| at(7, stamp)),
             ["first", "first", "first", "second", "second"].map(|name| Some(name.into()))
         );
-        assert_eq!((at(8, 0), at(9, 29), at(10, 0)), (Some("rundown".into()), None, None));
+        assert_eq!(at(8, 0), Some("rundown".into()));
+        assert_eq!(at(9, 29), None);
+        assert_eq!(at(10, 0), None);
         let holds = |id, stamp| lives.life(id, stamp).1;
         assert_eq!([0, 19, 20, 49, 50].map(|stamp| holds(7, stamp)), [0..=19, 0..=19, 20..=49, 20..=49, 50..=u64::MAX]);
-        assert_eq!((holds(9, 29), holds(10, 5)), (0..=29, 0..=u64::MAX));
+        assert_eq!(holds(9, 29), 0..=29);
+        assert_eq!(holds(10, 5), 0..=u64::MAX);
     }
 }

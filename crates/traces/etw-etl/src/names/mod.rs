@@ -106,7 +106,8 @@ impl TraceNames {
                 // The manifest provider has a path.
                 let name = name.rsplit('\\').next().unwrap_or_default().to_owned();
                 let command_line = values.detail.filter(|line| !line.is_empty()).map(|line| self.shared(&line));
-                let (parent, session) = (small(values.parent), small(values.session).filter(|id| *id != u32::MAX));
+                let parent = small(values.parent);
+                let session = small(values.session).filter(|id| *id != u32::MAX);
                 let process =
                     Process { id, name: self.shared(&name), parent, session, command_line, ..Process::default() };
                 self.processes.add(stamp, change, process);

@@ -51,8 +51,8 @@ impl Processes {
                     Change::Ends => last.name.starts_with(&*process.name),
                 };
                 let same = lives.last_mut().filter(|(_, last)| is_same(last));
-                let (start, end) =
-                    ((*change == Change::Begins).then_some(*stamp), (*change == Change::Ends).then_some(*stamp));
+                let start = (*change == Change::Begins).then_some(*stamp);
+                let end = (*change == Change::Ends).then_some(*stamp);
                 if let Some((_, last)) = same {
                     last.end = last.end.or(end);
                     if last.command_line.is_none() {
@@ -136,9 +136,11 @@ mod tests {
         processes.sort();
         let name = |id, stamp| processes.life(id, stamp).0.map(|process| process.name.to_string());
         assert_eq!([0, 10, 50].map(|stamp| name(4, stamp)), ["a.exe"; 3].map(|name| Some(name.to_owned())));
-        assert_eq!((name(4, 60).as_deref(), name(5, 59)), (Some("b.exe"), None));
+        assert_eq!(name(4, 60).as_deref(), Some("b.exe"));
+        assert_eq!(name(5, 59), None);
         assert_eq!([0, 59, 60].map(|stamp| processes.life(4, stamp).1), [0..=59, 0..=59, 60..=u64::MAX]);
-        assert_eq!((processes.life(5, 59).1, processes.life(6, 9).1), (0..=59, 0..=u64::MAX));
+        assert_eq!(processes.life(5, 59).1, 0..=59);
+        assert_eq!(processes.life(6, 9).1, 0..=u64::MAX);
         let lives: Vec<_> = processes.all().map(|process| (&*process.name, process.start, process.end)).collect();
         assert_eq!(lives, [("a.exe", None, Some(40)), ("b.exe", Some(60), None), ("late.exe", Some(60), None)]);
     }

@@ -232,7 +232,8 @@ mod tests {
         let mut threads = Threads::default();
         threads.add(START, 0, 5, &[9_u32.to_le_bytes(), 4_u32.to_le_bytes()].concat());
         threads.add(START, 0, 5, &[0; 7]);
-        assert_eq!((threads.process(9, 5), threads.points.len()), (Some(4), 1));
+        assert_eq!(threads.process(9, 5), Some(4));
+        assert_eq!(threads.points.len(), 1);
     }
 
     #[test]
@@ -243,6 +244,7 @@ mod tests {
         threads.add(START, 3, 6, &payload);
         threads.add(START, 3, 8, &payload);
         assert_eq!(threads.points.len(), MAX_POINTS);
-        assert_eq!((threads.process(9, 6), threads.unknown_from), (None, Some(6)));
+        assert_eq!(threads.process(9, 6), None);
+        assert_eq!(threads.unknown_from, Some(6));
     }
 }

@@ -81,7 +81,8 @@ impl Buffer {
 /// order of time.
 fn walk(bytes: &[u8], slots: &mut Vec<Slot>) -> (Option<usize>, bool) {
     let mut offset = buffer::SIZE;
-    let (mut previous, mut is_sorted) = (0, true);
+    let mut previous = 0;
+    let mut is_sorted = true;
     loop {
         let rest = bytes.get(offset..).unwrap_or_default();
         let (layout, size) = match record::next(rest) {

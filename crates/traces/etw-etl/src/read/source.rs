@@ -44,7 +44,8 @@ pub(crate) enum Found {
 impl<R: Read + Seek> Source<R> {
     pub(crate) fn new(mut file: R) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
-        let (start, packed) = (Vec::new(), Vec::new());
+        let start = Vec::new();
+        let packed = Vec::new();
         Ok(Self { file, length, compression: 0, spare: None, start, packed, kept: HashMap::new(), held: 0 })
     }
 

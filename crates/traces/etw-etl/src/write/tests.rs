@@ -119,13 +119,17 @@ fn a_full_disk_is_an_error_with_the_path_and_what_was_written_stays_readable() {
         let reader = Reader::new(Cursor::new(disk.file("full.etl")), ReaderOptions::default()).unwrap();
         assert_eq!(u64::from(reader.report().events_lost), writer.summary().events_lost);
     }
-    assert_eq!((failures, writer.summary().events, writer.summary().events_lost), (2, 4, 4));
+    assert_eq!(failures, 2);
+    assert_eq!(writer.summary().events, 4);
+    assert_eq!(writer.summary().events_lost, 4);
     disk.0.lock().unwrap().room = 10_000;
     let summary = writer.close().unwrap();
-    assert_eq!((summary.events, summary.events_lost), (5, 4), "room again: the last event is written");
+    assert_eq!(summary.events, 5, "room again: the last event is written");
+    assert_eq!(summary.events_lost, 4, "room again: the last event is written");
     assert_eq!(stamps(disk.file("full.etl")), [0, 1, 2, 3, 8]);
     let reader = Reader::new(Cursor::new(disk.file("full.etl")), ReaderOptions::default()).unwrap();
-    assert_eq!((reader.report().events_lost, reader.report().buffers_lost), (4, 2));
+    assert_eq!(reader.report().events_lost, 4);
+    assert_eq!(reader.report().buffers_lost, 2);
 }
 
 #[test]
@@ -145,7 +149,8 @@ fn a_sequential_file_ends_at_its_largest_size_and_counts_the_rest() {
     assert_eq!(writer.flush_cpu(0).unwrap(), BufferOutcome::FileFull);
     assert_eq!(writer.flush_cpu(0).unwrap(), BufferOutcome::Empty);
     let summary = writer.close().unwrap();
-    assert_eq!((summary.events, summary.events_lost), (4, 4));
+    assert_eq!(summary.events, 4);
+    assert_eq!(summary.events_lost, 4);
     assert_eq!(stamps(disk.file("s.etl")), [0, 1, 2, 3]);
 }
 
@@ -170,12 +175,15 @@ fn a_new_file_is_begun_when_one_is_full_and_each_is_whole() {
         writer.write(0, &event(stamp)).unwrap();
     }
     let summary = writer.close().unwrap();
-    assert_eq!((summary.files, summary.path, summary.events), (3, PathBuf::from("n3.etl"), 10));
+    assert_eq!(summary.files, 3);
+    assert_eq!(summary.path, PathBuf::from("n3.etl"));
+    assert_eq!(summary.events, 10);
     assert_eq!(stamps(disk.file("n1.etl")), [0, 1, 2, 3]);
     assert_eq!(stamps(disk.file("n2.etl")), [4, 5, 6, 7]);
     assert_eq!(stamps(disk.file("n3.etl")), [8, 9]);
     let header = Reader::new(Cursor::new(disk.file("n2.etl")), ReaderOptions::default()).unwrap().header().clone();
-    assert_eq!((header.buffers_written, header.file_name.as_str()), (3, "n2.etl"));
+    assert_eq!(header.buffers_written, 3);
+    assert_eq!(header.file_name.as_str(), "n2.etl");
 }
 
 #[test]
@@ -186,7 +194,8 @@ fn a_file_can_be_left_for_the_next_one_before_it_is_full() {
     writer.advance().unwrap();
     writer.write(0, &event(2)).unwrap();
     assert_eq!(writer.close().unwrap().files, 2);
-    assert_eq!((stamps(disk.file("a1.etl")), stamps(disk.file("a2.etl"))), (vec![1], vec![2]));
+    assert_eq!(stamps(disk.file("a1.etl")), vec![1]);
+    assert_eq!(stamps(disk.file("a2.etl")), vec![2]);
     let mut writer = disk.writer("b.etl", options(FileMode::Sequential { max_bytes: None }));
     assert!(matches!(writer.advance(), Err(Error::Options(_))));
 }
@@ -199,11 +208,13 @@ fn a_reserved_file_is_as_large_as_it_may_get_until_it_is_closed() {
         assert_eq!(disk.file("r.etl").len(), 4096);
         writer.write(0, &event(7)).unwrap();
         writer.flush().unwrap();
-        assert_eq!((disk.file("r.etl").len(), stamps(disk.file("r.etl"))), (4096, vec![7]));
+        assert_eq!(disk.file("r.etl").len(), 4096);
+        assert_eq!(stamps(disk.file("r.etl")), vec![7]);
         let reader = Reader::new(Cursor::new(disk.file("r.etl")), ReaderOptions::default()).unwrap();
         assert_eq!(reader.report().unwritten_bytes, 2048);
         writer.close().unwrap();
-        assert_eq!((disk.file("r.etl").len(), stamps(disk.file("r.etl"))), (2048, vec![7]));
+        assert_eq!(disk.file("r.etl").len(), 2048);
+        assert_eq!(stamps(disk.file("r.etl")), vec![7]);
     }
 }
 
@@ -277,8 +288,12 @@ fn a_header_has_the_mode_and_the_largest_size_of_its_file() {
         let options = WriterOptions { preallocate, mode_bits: 0x100, processors: 0, ..options(mode) };
         let header = header_of(&options, "a%d");
         let start = options.clock.start.0;
-        assert_eq!((header.processors, header.end_time, header.start_time), (1, 0, start), "the file is not closed");
-        assert_eq!((header.boot_time, header.provider_version, header.cpu_mhz), (options.boot_time.0, 26_100, 1000));
+        assert_eq!(header.processors, 1, "the file is not closed");
+        assert_eq!(header.end_time, 0, "the file is not closed");
+        assert_eq!(header.start_time, start, "the file is not closed");
+        assert_eq!(header.boot_time, options.boot_time.0);
+        assert_eq!(header.provider_version, 26_100);
+        assert_eq!(header.cpu_mhz, 1000);
         (header.log_file_mode, header.maximum_file_size)
     };
     assert_eq!(of(FileMode::Sequential { max_bytes: None }, false), (0x101, 0));
@@ -293,13 +308,19 @@ fn a_record_has_the_room_that_is_left() {
     let mut buffer = Buffer::new(1024, 2);
     assert_eq!(buffer.push_record(&[1; 1024 - 0x48 + 1], 0), Err(Full));
     assert_eq!(buffer.push_record(&[1; 1024 - 0x48], 5), Ok(()), "all of it");
-    assert_eq!((buffer.push_record(&[1], 0), buffer.events(), buffer.last_stamp()), (Err(Full), 1, 5));
+    assert_eq!(buffer.push_record(&[1], 0), Err(Full));
+    assert_eq!(buffer.events(), 1);
+    assert_eq!(buffer.last_stamp(), 5);
     buffer.clear();
-    assert_eq!((buffer.is_empty(), buffer.events(), buffer.last_stamp(), buffer.cpu()), (true, 0, 0, 2));
+    assert!(buffer.is_empty());
+    assert_eq!(buffer.events(), 0);
+    assert_eq!(buffer.last_stamp(), 0);
+    assert_eq!(buffer.cpu(), 2);
     // Records are aligned to eight bytes, and the gaps are filled.
     buffer.push_record(&[1; 3], 9).unwrap();
     buffer.push_record(&[2; 8], 4).unwrap();
-    assert_eq!((buffer.events(), buffer.last_stamp()), (2, 9));
+    assert_eq!(buffer.events(), 2);
+    assert_eq!(buffer.last_stamp(), 9);
     let bytes = buffer.finish(0, 0, 0, 0, 0);
     assert_eq!(
         bytes[0x48..0x60],
@@ -318,7 +339,9 @@ fn records_in_memory_become_a_buffer_if_they_fit() {
     let of = |size, length, used| Buffer::from_records(size, 3, 7, vec![0; length], used).map(|buffer| buffer.events());
     assert_eq!(of(1024, 1024, 1024), Ok(7));
     assert_eq!(of(1024, 0x48, 0x48), Ok(7));
-    assert_eq!((of(1024, 1024, 0x47), of(1024, 2048, 1025), of(1024, 1000, 1001)), (Err(Full), Err(Full), Err(Full)));
+    assert_eq!(of(1024, 1024, 0x47), Err(Full));
+    assert_eq!(of(1024, 2048, 1025), Err(Full));
+    assert_eq!(of(1024, 1000, 1001), Err(Full));
 }
 
 #[test]
@@ -327,9 +350,11 @@ fn a_buffer_without_counted_events_is_not_lost() {
     let mut writer = disk.writer("a.etl", options(FileMode::Sequential { max_bytes: None }));
     let mut buffer = Buffer::from_records(1024, 0, 0, vec![0; 1024], 0x58).unwrap();
     assert!(writer.write_buffer(&mut buffer, 0).is_err());
-    assert_eq!((writer.summary().events_lost, writer.file.header.buffers_lost), (0, 0));
+    assert_eq!(writer.summary().events_lost, 0);
+    assert_eq!(writer.file.header.buffers_lost, 0);
     let text = format!("{writer:?}");
-    assert!(text.starts_with("Writer {") && text.contains("a.etl"), "{text}");
+    assert!(text.starts_with("Writer {"), "{text}");
+    assert!(text.contains("a.etl"), "{text}");
 }
 
 #[test]
@@ -341,7 +366,10 @@ fn an_event_fits_if_it_is_not_larger_than_its_record() {
     assert_eq!(event.encode(&mut bytes[..event.encoded_len() - 1]), None);
     assert_eq!(event.encode(&mut bytes), Some(event.encoded_len()));
     // The size, the flag of the items, and whether another item follows.
-    assert_eq!((bytes[0], bytes[4], bytes[0x54], bytes[0x64]), (0x73, 1, 1, 0));
+    assert_eq!(bytes[0], 0x73);
+    assert_eq!(bytes[4], 1);
+    assert_eq!(bytes[0x54], 1);
+    assert_eq!(bytes[0x64], 0);
     let payload = vec![0; 0x1_0000];
     for (length, fits) in [(0xFFFF - 0x50, true), (0x1_0000 - 0x50, false)] {
         let event = EventData { payload: &payload[..length], ..EventData::default() };
@@ -372,10 +400,14 @@ fn a_file_is_continued_where_it_ended() {
     bytes.extend([7; 500]);
     fs::write(&path, &bytes).unwrap();
     let summary = write(4..5);
-    assert_eq!((summary.events, summary.events_lost, summary.files, summary.buffers), (1, 4, 1, 1));
+    assert_eq!(summary.events, 1);
+    assert_eq!(summary.events_lost, 4);
+    assert_eq!(summary.files, 1);
+    assert_eq!(summary.buffers, 1);
     assert_eq!(stamps(fs::read(&path).unwrap()), [1, 2, 3, 4]);
     let reader = Reader::open(&path).unwrap();
-    assert_eq!((reader.header().buffers_written, reader.header().events_lost), (4, 4));
+    assert_eq!(reader.header().buffers_written, 4);
+    assert_eq!(reader.header().events_lost, 4);
     let sequence = |buffer: usize| BufferHeader::parse(&fs::read(&path).unwrap()[buffer * 1024..]).unwrap().sequence;
     assert_eq!([0, 1, 2, 3].map(sequence), [0, 1, 2, 3]);
 }

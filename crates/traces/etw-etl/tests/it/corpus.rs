@@ -81,12 +81,14 @@ fn the_circular_file_holds_the_latest_events_in_order() {
 #[test]
 fn the_named_trace_names_everything() {
     let mut reader = Reader::open(corpus_file("named.etl")).unwrap();
-    let (names, methods) = (reader.names(), reader.methods());
+    let names = reader.names();
+    let methods = reader.methods();
     assert_eq!(names.processes().map(|process| &*process.name).collect::<Vec<_>>(), ["a.exe", "c.exe"]);
     assert_eq!(names.file(0x77, 1_000_050).as_deref(), Some("C:\\b.txt"));
     assert_eq!(names.thread(70, 1_000_050).as_deref(), Some("worker"));
     assert_eq!(names.key(0x99, 1_000_050).as_deref(), Some("\\REGISTRY\\MACHINE\\X"));
-    assert!(!reader.images().is_empty() && !methods.is_empty());
+    assert!(!reader.images().is_empty());
+    assert!(!methods.is_empty());
     let mut stacks = Vec::new();
     while let Some(event) = reader.next_ref() {
         stacks.extend(event.stack().map(|stack| (event.header.descriptor.id, stack.len())));

@@ -37,11 +37,13 @@ fn every_event_of_the_captured_files_decodes() {
         assert_eq!(events.len(), records, "{}", path.display());
         assert!(events.is_sorted_by_key(|event| event.header.stamp), "{}", path.display());
         // The end comes from the system clock, which may have been set back a little in the meantime.
-        let (start, end) = (reader.header().start_time, reader.header().end_time + 10_000_000);
+        let start = reader.header().start_time;
+        let end = reader.header().end_time + 10_000_000;
         let mut decoded_events = 0;
         for event in events.iter().filter(|event| event.is_trace_logging()) {
             let decoded = event.decode();
-            assert_eq!((decoded.error, decoded.raw.as_ref()), (None, None), "{}: {decoded}", path.display());
+            assert_eq!(decoded.error, None, "{}: {decoded}", path.display());
+            assert_eq!(decoded.raw.as_ref(), None, "{}: {decoded}", path.display());
             assert_eq!(decoded.provider.as_deref(), Some(provider));
             assert!((start..=end).contains(&event.header.time.0), "{}: {}", path.display(), event.header.time);
             decoded_events += 1;
@@ -57,7 +59,8 @@ fn captured_trace_logging_events_encode_to_the_same_bytes() {
         for event in Reader::open(&path).unwrap().filter(|event| event.header.layout == Layout::Event) {
             if let Some(parts) = Parts::from_event(&event) {
                 let again = reencode(parts.metadata, parts.payload).unwrap();
-                assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (parts.metadata, parts.payload));
+                assert_eq!(again.metadata.as_slice(), parts.metadata);
+                assert_eq!(again.payload.as_slice(), parts.payload);
                 encoded += 1;
             }
             assert_eq!(record_again(&event), event.record(), "{}", path.display());

@@ -58,17 +58,20 @@ fn a_growing_file_may_end_within_the_header_of_a_buffer() {
     let grows = ReaderOptions { grows: true, ..ReaderOptions::default() };
     for (length, is_whole) in [(2048 + 0x47, true), (2048 + 0x48, true), (2048, true)] {
         let reader = Reader::new(Cursor::new(bytes[..length].to_vec()), grows).unwrap();
-        assert_eq!((reader.report().is_whole(), reader.report().buffers), (is_whole, 2), "{length}");
+        assert_eq!(reader.report().is_whole(), is_whole, "{length}");
+        assert_eq!(reader.report().buffers, 2, "{length}");
     }
     // A header that is damaged is a loss in a growing file, too.
     let mut damaged = bytes[..3 * 1024].to_vec();
     damaged[2048..2052].fill(0xFF);
     let reader = Reader::new(Cursor::new(damaged), grows).unwrap();
-    assert_eq!((reader.report().losses.len(), reader.report().lost_bytes), (1, 1024));
+    assert_eq!(reader.report().losses.len(), 1);
+    assert_eq!(reader.report().lost_bytes, 1024);
     // Space that is reserved is not written yet.
     let reserved = [&bytes[..2048], &[0; 4096]].concat();
     let mut reader = Reader::new(Cursor::new(reserved), grows).unwrap();
-    assert_eq!((reader.report().unwritten_bytes, reader.report().buffers), (0, 2));
+    assert_eq!(reader.report().unwritten_bytes, 0);
+    assert_eq!(reader.report().buffers, 2);
     reader.get_mut().get_mut()[2048..3072].copy_from_slice(&bytes[2048..3072]);
     assert!(reader.refresh().unwrap().is_some());
     assert_eq!(reader.report().buffers, 3);
@@ -98,5 +101,6 @@ fn what_a_session_loses_while_its_file_is_followed_is_counted() {
     write(&mut writer, 0, 2_000_000, "E", |builder| builder);
     writer.flush().unwrap();
     assert!(reader.refresh().unwrap().is_some());
-    assert_eq!((reader.report().events_lost, reader.report().buffers_lost), (3, 1));
+    assert_eq!(reader.report().events_lost, 3);
+    assert_eq!(reader.report().buffers_lost, 1);
 }

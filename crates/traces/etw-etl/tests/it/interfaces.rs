@@ -70,7 +70,8 @@ fn every_member_is_at_its_offset() {
     for is_32_bit in [false, true] {
         let interface = decoded(SYS_CONFIG, 36, &payload, is_32_bit);
         let name = (interface.provider.as_deref(), interface.event.as_deref());
-        assert_eq!((name, &interface.raw), ((Some("SysConfig"), Some("NetworkInterface")), &None));
+        assert_eq!(name, (Some("SysConfig"), Some("NetworkInterface")));
+        assert_eq!(&interface.raw, &None);
         for ((member, _), _, expected) in &members {
             assert_eq!(text(&interface, member), *expected, "{member}");
         }
@@ -125,7 +126,8 @@ fn values_have_the_names_of_windows() {
 fn the_same_type_of_the_kernels_class_is_another_event() {
     let number = u8::try_from(Etw::EVENT_TRACE_TYPE_CONFIG_VIRTUALIZATION).unwrap();
     let virtualization = decoded(SYSTEM_CONFIG, number, &[1, 0, 1, 0], false);
-    assert_eq!((virtualization.event.as_deref(), &virtualization.raw), (Some("Virtualization"), &None));
+    assert_eq!(virtualization.event.as_deref(), Some("Virtualization"));
+    assert_eq!(&virtualization.raw, &None);
     let fields = ["VbsEnabled", "HvciEnabled", "HyperVisorEnabled"].map(|field| text(&virtualization, field));
     assert_eq!(fields, ["true", "false", "true"]);
 }

@@ -111,7 +111,8 @@ fn stack(stamp: u64, target: u64, frames: &[u64]) -> (u64, Vec<u8>) {
 fn all_stacks(path: &std::path::Path) -> (Vec<(u64, Vec<u64>)>, usize) {
     let mut results = [0, 64 << 20].map(|memory| {
         let mut reader = Reader::open_with(path, ReaderOptions { memory, grows: false }).unwrap();
-        let (mut found, mut most) = (Vec::new(), 0);
+        let mut found = Vec::new();
+        let mut most = 0;
         while let Some(event) = reader.next_ref() {
             found.extend(event.stack().map(|stack| (event.header.stamp, stack)));
             most = most.max(reader.memory_held());
@@ -234,7 +235,8 @@ fn memory_does_not_grow_with_the_number_of_stacks() {
 
 #[test]
 fn a_key_is_kept_once_for_any_number_of_events() {
-    let (size, frames) = (128 * 1024, vec![KERNEL; 8000]);
+    let size = 128 * 1024;
+    let frames = vec![KERNEL; 8000];
     let mut definition = Vec::new();
     assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_900_000, 0xABC, &frames));
     let mut records = vec![(1_900_000, definition)];
@@ -351,7 +353,8 @@ fn define(hook: u16, stamp: u64, key: u64, frames: &[u64]) -> (u64, Vec<u8>) {
 #[test]
 fn a_key_that_is_used_again_has_the_stack_of_its_next_definition() {
     let key = |hook, stamp| (stamp + 1, record(hook, stamp + 1, &[stamp, owner(4, 9), 0xABC]));
-    let (kernel, user) = (0x1825, 0x1826);
+    let kernel = 0x1825;
+    let user = 0x1826;
     let early = vec![sample(1_000_100), key(user, 1_000_100), define(HOOK_DELETE, 1_000_200, 0xABC, &[USER + 1])];
     let middle = vec![
         sample(1_000_300),
@@ -471,7 +474,8 @@ fn frames_are_named_by_the_image_that_was_loaded_at_the_time_of_the_event() {
         let words = [KERNEL - 0x1000, 0x4000, 0, 0, 0, 0, 0, u64::from_le_bytes(name), u64::from(b's')];
         (stamp, record(hook, stamp, &words))
     };
-    let (load, unload) = (0x140A, 0x1402);
+    let load = 0x140A;
+    let unload = 0x1402;
     let records = [
         change(load, 1_000_100, *b"a\0.\0s\0y\0"),
         sample(1_000_200),

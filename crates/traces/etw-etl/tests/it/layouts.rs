@@ -52,10 +52,13 @@ fn a_file_of_an_old_32_bit_system_is_read() {
     let bytes = [old_buffer(&[first], 0, 4), old_buffer(&[event], 0x0802, 0)].concat();
     let mut reader = read(&bytes);
     assert!(reader.report().is_whole(), "{}", reader.report());
-    assert_eq!((reader.header().logger_name.as_str(), reader.header().pointer_size), ("old", 4));
+    assert_eq!(reader.header().logger_name.as_str(), "old");
+    assert_eq!(reader.header().pointer_size, 4);
     assert!(reader.next().unwrap().header.is_32_bit);
     let event = reader.next().unwrap();
-    assert_eq!((event.header.cpu, event.header.is_32_bit, event.header.time.0), (2, true, START.0 + 10_000_000));
+    assert_eq!(event.header.cpu, 2);
+    assert!(event.header.is_32_bit);
+    assert_eq!(event.header.time.0, START.0 + 10_000_000);
 }
 
 /// Encodes bytes as plain LZ77 with literals only.
@@ -100,7 +103,8 @@ fn an_unknown_compression_is_named_and_costs_the_buffers_only() {
     let plain = fs::read(corpus_file("simple.etl")).unwrap();
     let reader = read(&compressed(&plain, 9)).report().clone();
     assert!(reader.losses.iter().all(|loss| loss.reason == LossReason::UnknownCompression(9)));
-    assert_eq!((reader.events, reader.buffers), (2, 7));
+    assert_eq!(reader.events, 2);
+    assert_eq!(reader.buffers, 7);
 }
 
 /// Returns the used bytes of a buffer, and the offset of its second record.
@@ -159,7 +163,8 @@ fn the_sizes_of_a_buffer_are_checked() {
     };
     let bad = Some((1024, 1024, LossReason::BadBufferHeader));
     // The size, and the bytes used: two fields have them, at 0x04 and 0x30.
-    assert_eq!((with(0, 0x47), with(0, (16 << 20) + 1)), (bad.clone(), bad));
+    assert_eq!(with(0, 0x47), bad.clone());
+    assert_eq!(with(0, (16 << 20) + 1), bad);
     assert_eq!(with(0, 16 << 20), None, "the last buffer, as far as it is there");
     assert_eq!(with(0x30, 1025), None, "the other field is used");
     assert_eq!(with(0x30, 0x48), None, "no record");
@@ -219,6 +224,7 @@ fn records_of_other_types_can_be_between_events() {
     let layouts: Vec<Layout> = events.iter().map(|event| event.header.layout).collect();
     assert_eq!(layouts, [Layout::PerfInfo, Layout::Event, Layout::Foreign, Layout::Message, Layout::Event]);
     assert_eq!(events[0].payload(), [9; 4]);
-    assert_eq!((events[2].kind(), events[2].payload()), (Kind::System, &[1, 2, 3][..]));
+    assert_eq!(events[2].kind(), Kind::System);
+    assert_eq!(events[2].payload(), &[1, 2, 3][..]);
     assert_eq!(events[3].header.stamp, 1_000_010, "behind its predecessor");
 }

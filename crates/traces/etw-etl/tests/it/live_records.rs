@@ -27,7 +27,9 @@ fn a_record_is_decoded_with_its_processor_and_time() {
     let clock = Clock { start_stamp: 70, frequency: 10_000_000, ..Clock::default() };
     let event = Event::from_record(&record(), 3, &clock).unwrap();
     assert_eq!(event.decode().to_string(), "MyDriver/Read");
-    assert_eq!((event.header.cpu, event.header.stamp, event.header.process_id), (3, 77, Some(4)));
+    assert_eq!(event.header.cpu, 3);
+    assert_eq!(event.header.stamp, 77);
+    assert_eq!(event.header.process_id, Some(4));
     assert_eq!(event.header.time.0, clock.start.0 + 7);
 }
 
@@ -44,12 +46,17 @@ fn an_event_has_its_items_and_the_stack_that_it_is_given() {
     let event = Event::from_record(&record(), 3, &clock).unwrap();
     assert_eq!(event.item(ExtendedType::PROV_TRAITS), Some(TRAITS));
     assert_eq!(event.item(ExtendedType::EVENT_SCHEMA_TL), Some(METADATA));
-    assert_eq!((event.item(ExtendedType::SID), event.related(), event.stack()), (None, None, None));
-    assert_eq!((event.items().count(), event.payload()), (2, &[][..]));
+    assert_eq!(event.item(ExtendedType::SID), None);
+    assert_eq!(event.related(), None);
+    assert_eq!(event.stack(), None);
+    assert_eq!(event.items().count(), 2);
+    assert!(event.payload().is_empty());
     let bytes = record();
     let borrowed = EventRef::from_record(&bytes, 3, &clock).unwrap();
-    assert_eq!((borrowed.record(), borrowed.to_event()), (&bytes[..], event.clone()));
-    assert_eq!((borrowed.stack_key(), borrowed.stack_process()), (None, Some(4)));
+    assert_eq!(borrowed.record(), &bytes[..]);
+    assert_eq!(borrowed.to_event(), event.clone());
+    assert_eq!(borrowed.stack_key(), None);
+    assert_eq!(borrowed.stack_process(), Some(4));
     assert_eq!(borrowed.class(), Some(Guid::from_name("MyDriver")));
     assert_eq!(event.with_stack(&[1, 2]).as_ref().to_event().stack(), Some(vec![1, 2]));
 }

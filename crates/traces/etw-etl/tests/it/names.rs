@@ -98,8 +98,10 @@ fn an_event_has_the_names_of_its_time_also_after_the_end_of_a_process() {
     assert_eq!([0, 1].map(process), [Some(("a.exe", Some("a.exe -x"))); 2]);
     assert_eq!(process(2), Some(("c.exe", None)), "the id is used again");
     let first = names[0].process.as_ref().unwrap();
-    assert_eq!((first.parent, first.session), (Some(4), Some(1)));
-    assert_eq!((first.start, first.end), (Some(1_000_010), Some(1_000_030)));
+    assert_eq!(first.parent, Some(4));
+    assert_eq!(first.session, Some(1));
+    assert_eq!(first.start, Some(1_000_010));
+    assert_eq!(first.end, Some(1_000_030));
     assert_eq!(
         names.iter().map(|names| names.thread.as_deref()).collect::<Vec<_>>(),
         [Some("worker"), Some("worker"), None]

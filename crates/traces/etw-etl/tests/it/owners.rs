@@ -59,7 +59,9 @@ fn owners(path: &std::path::Path, hook: u16) -> Vec<(Option<u32>, Option<u32>)> 
 
 #[test]
 fn a_sample_belongs_to_the_process_of_its_thread_at_that_time() {
-    let (start, end, rundown) = (0x0501, 0x0502, 0x0504);
+    let start = 0x0501;
+    let end = 0x0502;
+    let rundown = 0x0504;
     let path = trace(
         "samples.etl",
         &[

@@ -73,7 +73,8 @@ pub(crate) fn blocks(file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut at = 0;
     while at < file.len() {
         let length = word(at + 4) as usize;
-        assert_eq!((length % 4, word(at + length - 4) as usize), (0, length));
+        assert_eq!(length % 4, 0);
+        assert_eq!(word(at + length - 4) as usize, length);
         blocks.push((word(at), file[at + 8..at + length - 4].to_vec()));
         at += length;
     }
@@ -113,9 +114,11 @@ fn packets_of_both_providers_are_written_with_their_interfaces() {
     let word = |body: &[u8], at: usize| u32::from_le_bytes(body[at..at + 4].try_into().unwrap());
     let whole = frame();
     for packet in &packets[..3] {
-        assert_eq!((word(packet, 12), &packet[20..20 + whole.len()]), (46, &whole[..]));
+        assert_eq!(word(packet, 12), 46);
+        assert_eq!(&packet[20..20 + whole.len()], &whole[..]);
     }
-    assert_eq!((word(packets[3], 12), word(packets[3], 16)), (46, 1500), "captured, and on the wire");
+    assert_eq!(word(packets[3], 12), 46, "captured, and on the wire");
+    assert_eq!(word(packets[3], 16), 1500, "captured, and on the wire");
     assert!(String::from_utf8_lossy(packets[3]).contains("dropped, reason 5"));
     // Received, then sent: the option after the padded bytes.
     assert_eq!([packets[0], packets[1]].map(|packet| word(packet, 20 + 48 + 4)), [1, 2]);
@@ -182,7 +185,8 @@ fn exported(events: &[(Event, Decoded)]) -> Exported {
         pcapng.event(&event.as_ref(), decoded).unwrap();
     }
     let counts = pcapng.counts();
-    let (mut links, mut packets) = (Vec::new(), Vec::new());
+    let mut links = Vec::new();
+    let mut packets = Vec::new();
     for (kind, body) in blocks(&pcapng.finish().unwrap()) {
         let word = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().unwrap());
         if kind == 1 {
@@ -213,13 +217,15 @@ fn keywords_give_the_link_and_the_direction() {
         (0x1_0200, 105, 0),
     ] {
         let (counts, found) = packets(&[captured(START_AND_END | keyword, 9, b"abc")]);
-        assert_eq!((counts, found), ((1, 0), vec![(link, direction, b"abc".to_vec())]), "{keyword:#x}");
+        assert_eq!(counts, (1, 0), "{keyword:#x}");
+        assert_eq!(found, vec![(link, direction, b"abc".to_vec())], "{keyword:#x}");
     }
 }
 
 #[test]
 fn fragments_are_joined_for_each_thread() {
-    let (start, end) = (0x4000_0000, 0x8000_0000);
+    let start = 0x4000_0000;
+    let end = 0x8000_0000;
     let found = packets(&[
         captured(start, 1, b"a"),
         captured(start, 2, b"x"),
@@ -275,8 +281,10 @@ fn other_layouts_are_read_by_the_names_of_their_fields() {
     for (kind, link) in [(1, 1), (2, 105), (3, 101)] {
         assert_eq!(monitored(kind, bytes()), [(link, 0, vec![1, 2])]);
     }
-    assert_eq!((monitored(4, bytes()), monitored(1 << 32, bytes())), (vec![], vec![]));
-    assert_eq!((monitored(1, Scalar::Word("0x".into())), monitored(1, Scalar::Integer(1))), (vec![], vec![]));
+    assert_eq!(monitored(4, bytes()), vec![]);
+    assert_eq!(monitored(1 << 32, bytes()), vec![]);
+    assert_eq!(monitored(1, Scalar::Word("0x".into())), vec![]);
+    assert_eq!(monitored(1, Scalar::Integer(1)), vec![]);
     assert_eq!(packets(&[event(PKTMON, 161, 0, 0, 9, &[0; 40])]), ((0, 0), vec![]));
 }
 
@@ -297,7 +305,9 @@ fn dpkt_reads_the_packets() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["packets"].as_array().unwrap().len(), 5);
-    assert_eq!((&found["source"], &found["port"], &found["link"]), (&"10.0.0.1".into(), &53.into(), &1.into()));
+    assert_eq!(found["source"], "10.0.0.1");
+    assert_eq!(found["port"], 53);
+    assert_eq!(found["link"], 1);
     let seconds = (START.0 - 116_444_736_000_000_000) / 10_000_000;
     assert_eq!(found["packets"][0][0], format!("{seconds}.0000"));
 }

@@ -108,7 +108,8 @@ fn write_page(folder: &Path) -> PathBuf {
 }
 
 fn write(writer: &mut Writer, step: &Step<'_>, build: impl FnOnce(EventBuilder<'_>) -> EventBuilder<'_>) {
-    let (mut metadata, mut payload) = (vec![0; 4096], vec![0; 4096]);
+    let mut metadata = vec![0; 4096];
+    let mut payload = vec![0; 4096];
     let (metadata, payload) = build(EventBuilder::new(&mut metadata, &mut payload, step.name, 0)).finish().unwrap();
     let related = Guid::from_u128(step.related).to_bytes_le();
     let mut items = ExtendedItem::trace_logging(TRAITS, metadata).to_vec();
@@ -184,7 +185,9 @@ fn from_base64(text: &str) -> Vec<u8> {
         b'+' => 62,
         _ => 63,
     };
-    let (mut out, mut word, mut bits) = (Vec::new(), 0_u32, 0);
+    let mut out = Vec::new();
+    let mut word = 0_u32;
+    let mut bits = 0;
     for byte in text.trim_end_matches('=').bytes() {
         (word, bits) = (word << 6 | u32::from(digit(byte)), bits + 6);
         if bits >= 8 {
@@ -211,26 +214,34 @@ fn a_person_can_use_the_page() {
     assert_eq!(found["times"], json!(["0.0000", "60.0000", "0.0000", "28.0000"]));
     assert_eq!(found["cut"], 0, "names that are cut");
     let top = json!(["Request", "2", "13.3 %", "32.00 ms", "Other", "2", "13.3 %", "28.00 ms"]);
-    assert_eq!((&found["top"], &found["narrowed"]), (&top, &json!(["event=\"Request\"", 2])));
+    assert_eq!(&found["top"], &top);
+    assert_eq!(&found["narrowed"], &json!(["event=\"Request\"", 2]));
     assert_eq!(found["topShown"], json!(["Other", "Warn"]), "of the events that are shown");
     assert_eq!(found["title"], "Copy start");
     let fields = json!([["Length", "300"], ["Status", "0x00000000 STATUS_SUCCESS"], ["Outer", ""], ["Inner", "7"]]);
     assert_eq!(found["fields"], fields);
-    assert_eq!((&found["kin"], &found["selected"], &found["related"]), (&json!(2), &json!(["2"]), &json!(2)));
+    assert_eq!(&found["kin"], &json!(2));
+    assert_eq!(&found["selected"], &json!(["2"]));
+    assert_eq!(&found["related"], &json!(2));
     assert_eq!(found["clicked"], "Warn");
     for key in ["zoomed", "dragged", "keyMoved", "keyZoomed", "all"] {
         assert_eq!(found[key], true, "{key}: {found:#}");
     }
-    assert_eq!((&found["first"], &found["next"], &found["cleared"]), (&json!(0), &json!("Refused"), &Value::Null));
+    assert_eq!(&found["first"], &json!(0));
+    assert_eq!(&found["next"], &json!("Refused"));
+    assert_eq!(&found["cleared"], &Value::Null);
     assert_eq!(found["focused"], "filter");
     assert_eq!(found["light"], json!(["Scheme: light", "rgb(255, 255, 255)"]));
     assert_eq!(found["dark"], json!(["Scheme: dark", "rgb(20, 23, 27)"]));
     assert_eq!(found["auto"], "Scheme: auto");
     assert_eq!(found["durations"], json!(["32.00 ms", "32.00 ms", "open", ""]));
     assert_eq!(found["groups"], json!(["Request", "Other", "Copy", "Open"]), "the longest first");
-    assert_eq!((&found["histogram"], &found["place"]), (&json!([1, 0, 0, 0.25]), &json!(3)));
-    assert_eq!((&found["longer"], &found["longest"]), (&json!(4), &json!("Request")));
-    assert_eq!((&found["problem"], &found["back"]), (&json!("Refused"), &json!("Refused")));
+    assert_eq!(&found["histogram"], &json!([1, 0, 0, 0.25]));
+    assert_eq!(&found["place"], &json!(3));
+    assert_eq!(&found["longer"], &json!(4));
+    assert_eq!(&found["longest"], &json!("Request"));
+    assert_eq!(&found["problem"], &json!("Refused"));
+    assert_eq!(&found["back"], &json!("Refused"));
     assert_eq!(found["stack"], json!(["driver.sys!push (ring.rs:21)", "driver.sys!read", "0x2000"]));
     assert_eq!(found["lanes"], json!(["thread 7", "thread 9", "thread 11"]));
     let summary = found["summary"].as_str().unwrap();
@@ -290,6 +301,7 @@ fn pictures_are_taken_in_both_schemes_and_widths() {
             return;
         }
         let bytes = fs::read(&picture).unwrap();
-        assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{name}: {} bytes", bytes.len());
+        assert!(bytes.starts_with(b"\x89PNG"), "{name}: {} bytes", bytes.len());
+        assert!(bytes.len() > 10_000, "{name}: {} bytes", bytes.len());
     }
 }

@@ -94,10 +94,9 @@ fn compare_text(trace: &Path, text: &str) -> (usize, usize) {
     let mut frames = 0;
     for ((event, tree), line) in of_pktmon.iter().zip(&lines) {
         let header = &event.header;
-        assert_eq!(
-            (header.cpu, header.process_id, header.thread_id),
-            (line.processor, Some(line.process), Some(line.thread))
-        );
+        assert_eq!(header.cpu, line.processor);
+        assert_eq!(header.process_id, Some(line.process));
+        assert_eq!(header.thread_id, Some(line.thread));
         assert_eq!(header.time.0.rem_euclid(600_000_000) * 100, nanoseconds(line.second), "{line:?}");
         assert_eq!(words(&tree.message().unwrap_or_default()), words(line.message));
         if header.descriptor.id != PACKET {
@@ -109,7 +108,8 @@ fn compare_text(trace: &Path, text: &str) -> (usize, usize) {
         assert_eq!(packet[16..20], length.to_le_bytes(), "{line:?}");
         frames += 1;
     }
-    assert_eq!((exported.next(), left_out), (None, 0), "{packets} packets");
+    assert_eq!(exported.next(), None, "{packets} packets");
+    assert_eq!(left_out, 0, "{packets} packets");
     (of_pktmon.len(), frames)
 }
 
@@ -148,7 +148,9 @@ fn messages_packets_and_counts_are_those_of_windows() {
         println!("skipped: PKTMON_TRACES does not name a folder of traces with texts of pktmon");
         return;
     };
-    let (mut events, mut frames, mut kinds) = (0, 0, 0);
+    let mut events = 0;
+    let mut frames = 0;
+    let mut kinds = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let trace = entry.unwrap().path();
         if trace.extension().is_none_or(|extension| extension != "etl") {
@@ -164,5 +166,6 @@ fn messages_packets_and_counts_are_those_of_windows() {
         }
     }
     println!("{events} events, {frames} frames and {kinds} numbers of events are the same");
-    assert!(events > 0 && frames > 0, "there is no trace with its text");
+    assert!(events > 0, "there is no trace with its text");
+    assert!(frames > 0, "there is no trace with its text");
 }

@@ -18,9 +18,12 @@ fn a_closed_file_says_what_is_in_it() {
     let header = reader.header();
     assert_eq!(header.logger_name, "test session");
     assert_eq!(header.file_name, "C:\\trace.etl");
-    assert_eq!((header.start_time, header.end_time), (START.0, START.0 + 10_000_000));
+    assert_eq!(header.start_time, START.0);
+    assert_eq!(header.end_time, START.0 + 10_000_000);
     assert_eq!(u64::from(header.buffers_written), reader.report().buffers);
-    assert_eq!((header.processors, header.clock_type, header.perf_freq), (4, 1, 10_000_000));
+    assert_eq!(header.processors, 4);
+    assert_eq!(header.clock_type, 1);
+    assert_eq!(header.perf_freq, 10_000_000);
     assert_eq!(reader.report().buffers * 1024, fs::metadata(&path).unwrap().len());
     assert!(reader.report().is_whole());
 }
@@ -90,12 +93,14 @@ fn buffers_are_kept_up_to_the_limit_of_memory() {
     writer.close().unwrap();
     let most = |memory| {
         let mut reader = Reader::open_with(&path, ReaderOptions { memory, grows: false }).unwrap();
-        let (mut most, mut count) = (0, 0);
+        let mut most = 0;
+        let mut count = 0;
         while reader.next_ref().is_some() {
             count += 1;
             most = most.max(reader.memory_held());
         }
-        assert_eq!((count, reader.memory_held()), (402, 0), "{memory}");
+        assert_eq!(count, 402, "{memory}");
+        assert_eq!(reader.memory_held(), 0, "{memory}");
         most
     };
     let all = most(usize::MAX);
@@ -179,7 +184,8 @@ fn a_damaged_buffer_costs_itself_and_no_other() {
     let reader = Reader::new(Cursor::new(&bytes), ReaderOptions::default()).unwrap();
     assert_eq!(reader.report().losses.len(), 1);
     assert_eq!(reader.report().losses[0].reason, LossReason::BadBufferHeader);
-    assert_eq!((reader.report().losses[0].offset, reader.report().lost_bytes), (1024, 1024));
+    assert_eq!(reader.report().losses[0].offset, 1024);
+    assert_eq!(reader.report().lost_bytes, 1024);
     assert_eq!(reader.count(), whole - in_second);
     // A buffer that was overwritten with zeros.
     bytes[1024..2048].fill(0);
@@ -249,7 +255,8 @@ fn buffers_that_the_caller_filled_are_written_as_they_are() {
     while buffer.push(&EventData { timestamp: 1_000_000 + pushed, ..EventData::default() }).is_ok() {
         pushed += 1;
     }
-    assert_eq!((u64::from(buffer.events()), buffer.last_stamp()), (pushed, 999_999 + pushed));
+    assert_eq!(u64::from(buffer.events()), pushed);
+    assert_eq!(buffer.last_stamp(), 999_999 + pushed);
     assert_eq!(writer.write_buffer(&mut buffer, 2_000_000).unwrap(), BufferOutcome::Written);
     assert!(buffer.is_empty());
     assert!(Buffer::new(2048, 0).push_record(&[0; 2048], 0).is_err());
@@ -258,9 +265,12 @@ fn buffers_that_the_caller_filled_are_written_as_they_are() {
     other.push(&EventData::default()).unwrap();
     assert!(writer.write_buffer(&mut other, 0).is_err(), "another size");
     let summary = writer.close().unwrap();
-    assert_eq!((summary.events, summary.events_lost, summary.buffers), (pushed, 6, 1));
+    assert_eq!(summary.events, pushed);
+    assert_eq!(summary.events_lost, 6);
+    assert_eq!(summary.buffers, 1);
     let reader = Reader::open(&path).unwrap();
-    assert_eq!((reader.report().events_lost, reader.report().buffers_lost), (6, 2));
+    assert_eq!(reader.report().events_lost, 6);
+    assert_eq!(reader.report().buffers_lost, 2);
     assert!(reader.skip(2).all(|event| event.header.cpu == 3));
 }
 

@@ -74,10 +74,12 @@ fn metadata(opcode: u8, payload: &[u8]) -> EventData<'_> {
 
 #[test]
 fn a_trace_describes_its_events_at_its_end() {
-    let (info, map) = (event_info(), map_info());
+    let info = event_info();
+    let map = map_info();
     let path = trace("trace-event-info.etl", &[metadata(32, &info), metadata(33, &map)]);
     let (text, source, message) = decoded(&path, None);
-    assert_eq!((text.as_str(), source), (SHOWN, Some(Source::Trace)));
+    assert_eq!(text.as_str(), SHOWN);
+    assert_eq!(source, Some(Source::Trace));
     assert_eq!(message.as_deref(), Some("Fast copy of hi"));
     assert_eq!(Reader::open(&path).unwrap().schemas().len(), 1);
 }
@@ -100,7 +102,8 @@ fn descriptions_that_are_cut_off_describe_nothing() {
 fn event_source_manifests_come_in_chunks() {
     let middle = MANIFEST.len() / 2;
     let chunk = |number: u8, text: &str| [&[1, 1, 0, 0x5B, 2, 0, number, 0], text.as_bytes()].concat();
-    let (first, second) = (chunk(0, &MANIFEST[..middle]), chunk(1, &MANIFEST[middle..]));
+    let first = chunk(0, &MANIFEST[..middle]);
+    let second = chunk(1, &MANIFEST[middle..]);
     let descriptor = EventDescriptor { id: 0xFFFE, ..EventDescriptor::default() };
     let base = EventData { provider: PROVIDER, descriptor, process_id: 5, ..EventData::default() };
     let path = folder("schemas").join("event-source.etl");
@@ -112,13 +115,15 @@ fn event_source_manifests_come_in_chunks() {
     writer.write(0, &EventData { payload: &first, timestamp: 1_000_001, ..base }).unwrap();
     writer.close().unwrap();
     let (text, source, _) = decoded(&path, None);
-    assert_eq!((text.as_str(), source), (SHOWN, Some(Source::Trace)));
+    assert_eq!(text.as_str(), SHOWN);
+    assert_eq!(source, Some(Source::Trace));
     let mut reader = Reader::open(&path).unwrap();
     let mut decoder = Decoder::from_reader(&reader, None);
     let mut names = Vec::new();
     while let Some(event) = reader.next_ref() {
         let identity = decoder.identify(&event);
-        assert!(identity.has_schema && identity.is_whole, "{identity:?}");
+        assert!(identity.has_schema, "{identity:?}");
+        assert!(identity.is_whole, "{identity:?}");
         names.extend(identity.event.filter(|name| &**name == "ManifestData"));
     }
     assert_eq!(names.len(), 2);
@@ -130,10 +135,12 @@ fn a_manifest_of_the_user_names_events() {
     let mut schemas = ManifestSchemas::default();
     schemas.add(&Manifest::parse(MANIFEST.as_bytes()).unwrap(), Source::File);
     let (text, source, message) = decoded(&path, Some(Arc::new(schemas)));
-    assert_eq!((text.as_str(), source), (SHOWN, Some(Source::File)));
+    assert_eq!(text.as_str(), SHOWN);
+    assert_eq!(source, Some(Source::File));
     assert_eq!(message.as_deref(), Some("Fast copy of hi"));
     let (text, source, _) = decoded(&path, None);
-    assert_eq!((text.as_str(), source), ("(undecoded)", None));
+    assert_eq!(text.as_str(), "(undecoded)");
+    assert_eq!(source, None);
 }
 
 #[test]
@@ -223,7 +230,8 @@ fn kernel_events_have_the_names_and_the_guids_of_their_class() {
     let text = String::from_utf8(out.finish().unwrap()).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let header = &lines[0];
-    assert_eq!((&header["provider"], &header["event"]), (&"EventTrace".into(), &"Header".into()));
+    assert_eq!(header["provider"], "EventTrace");
+    assert_eq!(header["event"], "Header");
     assert_eq!(header["provider_id"], "68fdd900-4a3e-11d1-84f4-0000f80464e3");
     let names: Vec<String> =
         lines.iter().map(|line| format!("{}/{}", line["provider"], line["event"]).replace('"', "")).collect();

@@ -133,7 +133,8 @@ fn compare(trace: &Path, baseline: &str) -> Compared {
     let mut decoder = Decoder::from_reader(&reader, None);
     let events: Vec<Event> = reader.by_ref().collect();
     let start = events[0].header.time.0;
-    let (mut compared, mut kinds) = (Compared::default(), BTreeMap::<&str, BTreeSet<Kind>>::new());
+    let mut compared = Compared::default();
+    let mut kinds = BTreeMap::<&str, BTreeSet<Kind>>::new();
     for line in baseline.lines().filter(|line| line.starts_with("EVENT ")) {
         let expected = Expected::parse(line).unwrap_or_else(|| panic!("{line}"));
         let first = events.partition_point(|event| event.header.time.0 < start + expected.ticks - 6);
@@ -212,14 +213,17 @@ fn events_fields_processes_and_counts_are_those_of_trace_event() {
         println!("skipped: PERFVIEW_INPUTS does not name the inputs of TraceEvent's tests");
         return;
     };
-    let (to, mut traces) = (folder("trace-event"), 0);
+    let to = folder("trace-event");
+    let mut traces = 0;
     for entry in fs::read_dir(inputs).unwrap() {
         let path = entry.unwrap().path();
         let Some(trace) = unpacked(&path, &to) else { continue };
         let text = fs::read_to_string(&path).unwrap();
         let compared = compare(&trace, text.trim_start_matches('\u{feff}'));
         println!("{}: {compared:?}", path.display());
-        assert!(compared.events > 0 && compared.fields > compared.events && compared.counts > 0, "{compared:?}");
+        assert!(compared.events > 0, "{compared:?}");
+        assert!(compared.fields > compared.events, "{compared:?}");
+        assert!(compared.counts > 0, "{compared:?}");
         traces += 1;
     }
     assert!(traces > 0, "there is no baseline with a trace");

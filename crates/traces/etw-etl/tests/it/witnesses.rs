@@ -104,9 +104,11 @@ fn etl_parser_finds_the_names_and_values_that_we_wrote() {
     for number in 0..20_u64 {
         let event = events.iter().find(|event| event["fields"]["Number"] == number).unwrap();
         assert_eq!(event["event"], format!("Simple{}", number % 2));
-        assert_eq!((&event["pid"], &event["tid"]), (&Value::from(4), &Value::from(100 + number % 3)));
+        assert_eq!(&event["pid"], &Value::from(4));
+        assert_eq!(&event["tid"], &Value::from(100 + number % 3));
         let fields = &event["fields"];
-        assert_eq!((&fields["Signed"], &fields["Large"]), (&Value::from(-5), &Value::from(u64::MAX - number)));
+        assert_eq!(&fields["Signed"], &Value::from(-5));
+        assert_eq!(&fields["Large"], &Value::from(u64::MAX - number));
         assert_eq!(fields["Name"], format!("name {number}"));
         // etl-parser treats one byte of the count as part of the text, also in files captured on Windows.
         assert_eq!(fields["Text"], format!("\0text {number}"));
@@ -159,9 +161,12 @@ fn etl_parser_finds_the_numbers_of_kernel_events() {
     writer.close().unwrap();
     let Some(found) = witness("etl_parser_reader.py", &trace) else { return };
     let theirs = found["kernel"].as_array().unwrap();
-    let (mut reader, mut decoder, mut compared) = (Reader::open(&trace).unwrap(), Decoder::default(), Vec::new());
+    let mut reader = Reader::open(&trace).unwrap();
+    let mut decoder = Decoder::default();
+    let mut compared = Vec::new();
     while let Some(event) = reader.next_ref() {
-        let (hook, version) = (event.header.descriptor.id, u16::from(event.header.descriptor.version));
+        let hook = event.header.descriptor.id;
+        let version = u16::from(event.header.descriptor.version);
         if !KERNEL_EVENTS.contains(&(hook, version)) {
             continue;
         }

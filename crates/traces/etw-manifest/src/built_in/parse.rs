@@ -68,7 +68,8 @@ fn declare_group(words: &str, into: &mut Table) -> Option<Guid> {
         "provider" => false,
         _ => return None,
     };
-    let (name, guid) = (words.next()?, Guid::parse(words.next()?).ok()?);
+    let name = words.next()?;
+    let guid = Guid::parse(words.next()?).ok()?;
     into.groups.entry(guid).or_insert_with(|| Group { name: name.into(), is_classic, events: HashMap::new() });
     if words.next() == Some("group") {
         let number = u8::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
@@ -111,7 +112,8 @@ fn list(words: &str, item: Item, group: Option<Guid>, maps: &mut Maps, into: &mu
         Item::Events(events, version) => {
             let declarations: Vec<&str> = words.split(',').map(str::trim).filter(|words| !words.is_empty()).collect();
             let top_level = declarations.len();
-            let (mut fields, mut members) = (Vec::new(), Vec::new());
+            let mut fields = Vec::new();
+            let mut members = Vec::new();
             for declaration in declarations {
                 let (own, inner) = declaration.split_once(": ").unwrap_or((declaration, ""));
                 let mut own = field(own, &fields, 0, maps)?;

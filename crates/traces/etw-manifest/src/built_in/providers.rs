@@ -47,7 +47,8 @@ mod tests {
         let lines = TEXT.lines().filter(|line| !line.starts_with('#')).count();
         let names: HashSet<String> = all().map(|(name, _)| name.to_lowercase()).collect();
         let guids: HashSet<Guid> = all().map(|(_, guid)| guid).collect();
-        assert_eq!((names.len(), guids.len()), (lines, lines));
+        assert_eq!(names.len(), lines);
+        assert_eq!(guids.len(), lines);
         assert!(all().map(|(name, _)| name.to_lowercase()).is_sorted());
     }
 
@@ -55,7 +56,8 @@ mod tests {
     fn a_provider_is_found_by_name_and_by_guid() {
         let process = Guid::parse("22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716").unwrap();
         assert_eq!(guid("microsoft-windows-kernel-process"), Some(process));
-        assert_eq!((name(&process), guid("MyDriver")), (Some("Microsoft-Windows-Kernel-Process"), None));
+        assert_eq!(name(&process), Some("Microsoft-Windows-Kernel-Process"));
+        assert_eq!(guid("MyDriver"), None);
         assert_ne!(Guid::from_name("Microsoft-Windows-Kernel-Process"), process, "the name's hash is another GUID");
     }
 }

@@ -30,7 +30,8 @@ fn every_line_is_understood() {
             layouts[usize::from(group.is_classic)] += versions.len();
         }
     }
-    assert!(layouts[1] > 250 && layouts[0] > 300, "{layouts:?}");
+    assert!(layouts[1] > 250, "{layouts:?}");
+    assert!(layouts[0] > 300, "{layouts:?}");
 }
 
 #[test]
@@ -73,7 +74,8 @@ fn events_without_a_layout_have_a_name_in_each_group() {
     }
     let session = BuiltIn::class_of_hook(0x0052).unwrap();
     let dropped = BuiltIn.event(&key(session, 82, 2)).unwrap();
-    assert_eq!((&*dropped.fields[2].name, dropped.fields[2].count), ("TimeStamp", Extent::Field(0)));
+    assert_eq!(&*dropped.fields[2].name, "TimeStamp");
+    assert_eq!(dropped.fields[2].count, Extent::Field(0));
     let pool = BuiltIn::class_of_hook(0x0E20).unwrap();
     assert_eq!(BuiltIn.event(&key(pool, 32, 2)).unwrap().fields.len(), 0, "only its name is public");
 }
@@ -83,7 +85,8 @@ fn arrays_are_counted_by_a_number_a_field_or_the_remaining_bytes() {
     let config = BuiltIn::class_of_hook(0x0B16).unwrap();
     let schema = BuiltIn.event(&key(config, 22, 5)).unwrap();
     let upper = schema.fields.iter().find(|field| &*field.name == "UpperFilters").unwrap();
-    assert_eq!((upper.count, upper.encoding), (Extent::Field(1), Encoding::Value(InType::CStr16)));
+    assert_eq!(upper.count, Extent::Field(1));
+    assert_eq!(upper.encoding, Encoding::Value(InType::CStr16));
     let stack = BuiltIn::class_of_hook(0x1820).unwrap();
     assert_eq!(BuiltIn.event(&key(stack, 32, 2)).unwrap().fields[3].count, Extent::Rest);
 }
@@ -91,14 +94,17 @@ fn arrays_are_counted_by_a_number_a_field_or_the_remaining_bytes() {
 #[test]
 fn events_of_dotnet_have_maps_and_structures() {
     let start = BuiltIn.event(&manifest_key(1, 2)).unwrap();
-    assert_eq!((&*start.provider, &*start.name), ("Microsoft-Windows-DotNETRuntime", "GarbageCollection/Start"));
+    assert_eq!(&*start.provider, "Microsoft-Windows-DotNETRuntime");
+    assert_eq!(&*start.name, "GarbageCollection/Start");
     let reason = start.fields[2].map.as_ref().unwrap();
     assert_eq!(reason.text(1).as_deref(), Some("Induced"));
     // GCBulkType: each value has its own count.
     let bulk = BuiltIn.event(&manifest_key(15, 0)).unwrap();
-    assert_eq!((bulk.top_level, bulk.fields[2].name.as_ref()), (3, "Values"));
+    assert_eq!(bulk.top_level, 3);
+    assert_eq!(bulk.fields[2].name.as_ref(), "Values");
     assert_eq!(bulk.fields[2].encoding, Encoding::Struct { first: 3, members: 8 });
-    assert_eq!((bulk.fields[2].count, bulk.fields[10].count), (Extent::Field(0), Extent::Field(9)));
+    assert_eq!(bulk.fields[2].count, Extent::Field(0));
+    assert_eq!(bulk.fields[10].count, Extent::Field(9));
     // The lookup uses the id, not the opcode.
     assert_eq!(BuiltIn.event(&EventKey { is_classic: true, ..manifest_key(1, 2) }), None);
 }

@@ -64,23 +64,32 @@ fn key(id: u16, version: u8) -> EventKey {
 fn a_manifest_is_read_completely() {
     let manifest = Manifest::parse(TEXT.as_bytes()).unwrap();
     let [provider] = &manifest.providers[..] else { panic!("one provider") };
-    assert_eq!((provider.name.as_str(), provider.guid), ("My-Provider", PROVIDER));
-    assert_eq!((provider.symbol.as_str(), provider.resource_file.as_str()), ("MY_PROVIDER", "my.sys"));
+    assert_eq!(provider.name.as_str(), "My-Provider");
+    assert_eq!(provider.guid, PROVIDER);
+    assert_eq!(provider.symbol.as_str(), "MY_PROVIDER");
+    assert_eq!(provider.resource_file.as_str(), "my.sys");
     assert_eq!(provider.message.as_ref().unwrap().text, "Mine");
-    assert_eq!((provider.channels[0].value, provider.channels[0].is_enabled), (Some(17), true));
-    assert_eq!((provider.levels[0].value, provider.tasks[0].value, provider.keywords[0].value), (16, 3, 0x10));
+    assert_eq!(provider.channels[0].value, Some(17));
+    assert!(provider.channels[0].is_enabled);
+    assert_eq!(provider.levels[0].value, 16);
+    assert_eq!(provider.tasks[0].value, 3);
+    assert_eq!(provider.keywords[0].value, 0x10);
     assert_eq!(provider.opcodes.iter().map(|opcode| opcode.value).collect::<Vec<_>>(), [0x15, 20]);
     assert_eq!(provider.opcodes[1].task.as_deref(), Some("Copy"));
-    assert_eq!((provider.maps[0].is_bits, provider.maps[1].is_bits), (false, true));
+    assert!(!(provider.maps[0].is_bits));
+    assert!(provider.maps[1].is_bits);
     assert_eq!(provider.templates[0].fields[2].length, Size::Field("Size".into()));
     assert!(matches!(&provider.templates[0].fields[5].kind, DataKind::Struct(members) if members.len() == 2));
     let message = Some(Message { id: "One".into(), text: "One".into() });
-    let (name, symbol, template) = ("ByMode".into(), "BY_MODE".into(), "t".into());
+    let name = "ByMode".into();
+    let symbol = "BY_MODE".into();
+    let template = "t".into();
     let filters = [
         Filter { name, value: 5, version: 1, symbol, template, message },
         Filter { name: "All".into(), value: 6, ..Filter::default() },
     ];
-    assert_eq!((&provider.filters[..], &manifest.notes[..]), (&filters[..], &[][..]));
+    assert_eq!(&provider.filters[..], &filters[..]);
+    assert_eq!(&manifest.notes[..], &[][..]);
 }
 
 #[test]
@@ -124,11 +133,13 @@ fn events_become_schemas() {
     schemas.add(&Manifest::parse(TEXT.as_bytes()).unwrap(), Source::File);
     assert_eq!(schemas.len(), 3);
     let schema = schemas.event(&key(1, 2)).unwrap();
-    assert_eq!((&*schema.provider, &*schema.name), ("My-Provider", "Copy/Fast"));
+    assert_eq!(&*schema.provider, "My-Provider");
+    assert_eq!(&*schema.name, "Copy/Fast");
     assert_eq!(schema.message.as_deref(), Some("Mode %1, %2 bytes"));
     assert_eq!(schema.channel.as_deref(), Some("My-Provider/Operational"));
     assert_eq!(schema.keywords.iter().map(AsRef::as_ref).collect::<Vec<&str>>(), ["Disk", "ResponseTime"]);
-    assert_eq!((schema.top_level, schema.fields.len()), (6, 8));
+    assert_eq!(schema.top_level, 6);
+    assert_eq!(schema.fields.len(), 8);
     assert_eq!(schema.fields[0].map.as_ref().unwrap().text(1).as_deref(), Some("One"));
     assert_eq!(schema.fields[1].out, OutType::Pid);
     assert_eq!(schema.fields[2].length, Extent::Field(1));
@@ -136,7 +147,8 @@ fn events_become_schemas() {
     assert_eq!(schema.fields[5].encoding, Encoding::Struct { first: 6, members: 2 });
     assert_eq!(schema.fields[5].count, Extent::Field(4));
     assert_eq!(schema.fields[6].encoding, Encoding::Pointer);
-    assert_eq!((schema.fields[7].encoding, schema.fields[7].count), (Encoding::Value(InType::I32), Extent::Fixed(2)));
+    assert_eq!(schema.fields[7].encoding, Encoding::Value(InType::I32));
+    assert_eq!(schema.fields[7].count, Extent::Fixed(2));
     assert_eq!(&*schemas.event(&key(7, 0)).unwrap().name, "PLAIN");
     assert_eq!(&*schemas.event(&key(8, 0)).unwrap().name, "Event 8");
     assert_eq!(schemas.event(&key(1, 1)), None, "another version is another event");

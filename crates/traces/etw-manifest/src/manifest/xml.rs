@@ -296,7 +296,8 @@ impl Reader<'_> {
 
     fn filter(&self, node: Node<'_, '_>) -> Result<Filter, ParseError> {
         let (name, symbol, message) = self.named(node);
-        let (value, version) = (required(node, "value")?, number(node, "version")?.unwrap_or(0));
+        let value = required(node, "value")?;
+        let version = number(node, "version")?.unwrap_or(0);
         Ok(Filter { name, value, version, symbol, template: attribute(node, "tid"), message })
     }
 

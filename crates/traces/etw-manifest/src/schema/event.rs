@@ -63,7 +63,8 @@ impl Field {
     /// Creates a field with a single value in the default format.
     #[must_use]
     pub fn new(name: &str, encoding: Encoding) -> Self {
-        let (count, length) = (Extent::None, Extent::None);
+        let count = Extent::None;
+        let length = Extent::None;
         Self { name: name.into(), encoding, out: OutType::Default, count, length, map: None }
     }
 }
@@ -169,7 +170,8 @@ mod tests {
     fn long_names_are_cut() {
         let long = "n".repeat(600);
         let text = map(false, &[(1, &long)]).text(1).unwrap();
-        assert_eq!((text.chars().count(), text.ends_with('…')), (513, true));
+        assert_eq!(text.chars().count(), 513);
+        assert!(text.ends_with('…'));
     }
 
     #[test]

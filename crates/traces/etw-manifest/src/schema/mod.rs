@@ -150,9 +150,14 @@ mod tests {
 
     /// Returns the count of the last of these fields, as returned by [`Layers`].
     fn count(fields: Vec<Field>) -> Extent {
-        let (provider, name) = ("P".into(), "E".into());
-        let (top_level, source) = (fields.len(), Source::Trace);
-        let (level, channel, keywords, message) = (None, None, Vec::new(), None);
+        let provider = "P".into();
+        let name = "E".into();
+        let top_level = fields.len();
+        let source = Source::Trace;
+        let level = None;
+        let channel = None;
+        let keywords = Vec::new();
+        let message = None;
         let fields = fields.into();
         let schema = EventSchema { provider, name, level, channel, keywords, message, fields, top_level, source };
         let mut layers = Layers::new();

@@ -31,11 +31,13 @@ impl Messages {
         // Blocks do not share entries. Without this check, a small table could contain the same long text many times.
         let mut left = table.len();
         for block in blocks {
-            let (low, high) = (u32_at(block, 0)?, u32_at(block, 4)?);
+            let low = u32_at(block, 0)?;
+            let high = u32_at(block, 4)?;
             let mut offset = size_at(block, 8)?;
             for id in low..=high.min(low.saturating_add(MAX_MESSAGES)) {
                 let entry = table.get(offset..)?;
-                let (size, is_wide) = (usize::from(u16_at(entry, 0)?), u16_at(entry, 2)? & UNICODE != 0);
+                let size = usize::from(u16_at(entry, 0)?);
+                let is_wide = u16_at(entry, 2)? & UNICODE != 0;
                 left = left.checked_sub(size)?;
                 let text = entry.get(4..size)?;
                 let text =

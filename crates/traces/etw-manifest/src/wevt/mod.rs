@@ -174,7 +174,8 @@ impl Reader<'_> {
 
     /// The lower half of an opcode's number is the number of its task. It is kept as text until the tasks are known.
     fn opcode(&self, part: &[u8; 12]) -> Option<Opcode> {
-        let (task, value) = (u16_at(part, 0)?, u8::try_from(u16_at(part, 2)?).unwrap_or(u8::MAX));
+        let task = u16_at(part, 0)?;
+        let value = u8::try_from(u16_at(part, 2)?).unwrap_or(u8::MAX);
         let message = self.message(u32_at(part, 4)?);
         Some(Opcode { name: self.named(part, 8)?, value, symbol: String::new(), message, task: Some(task.to_string()) })
     }
@@ -255,7 +256,8 @@ impl Reader<'_> {
     fn template(&self, offset: usize, maps: &mut Vec<Map>) -> Option<Vec<Data>> {
         let header = self.resource.get(offset..)?;
         (header.get(..4)? == b"TEMP").then_some(())?;
-        let (top, all) = (size_at(header, 8)?, size_at(header, 12)?);
+        let top = size_at(header, 8)?;
+        let all = size_at(header, 12)?;
         if all == 0 {
             return Some(Vec::new());
         }
@@ -289,7 +291,8 @@ impl Reader<'_> {
                 })
             };
             let kind = if flags & FLAG_STRUCT != 0 {
-                let (start, members) = (usize::from(u16_at(item, 4)?), usize::from(u16_at(item, 6)?));
+                let start = usize::from(u16_at(item, 4)?);
+                let members = usize::from(u16_at(item, 6)?);
                 DataKind::Struct(self.fields(items, (start, members), maps, left)?)
             } else if let Some(encoding) = Encoding::from_tdh(u16::from(*item.get(4)?)) {
                 let out = u16::from(*item.get(5)?);

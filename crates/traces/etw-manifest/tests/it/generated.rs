@@ -62,7 +62,8 @@ fn functions_write_the_payload_of_their_template() {
     assert_eq!(unsafe { rich::PROVIDER.register() }, NtStatus::Success);
     assert_eq!(rich::probed(None, 0, &[]), NtStatus::Success, "no session enabled the provider");
     session.enable(*rich::PROVIDER.id(), Enable::default());
-    let (activity, sid) = (Guid::from_u128(7), [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0]);
+    let activity = Guid::from_u128(7);
+    let sid = [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
     let text: Vec<u16> = "hi\0 there".encode_utf16().collect();
     let status = rich::device_failed(
         Some(&activity),
@@ -102,7 +103,8 @@ fn functions_write_the_payload_of_their_template() {
     let first = &events[0];
     assert_eq!(first.activity, activity);
     assert_eq!(first.descriptor.keyword.bits(), 1 << 63 | 1 << 48 | rich::keyword::READ | rich::keyword::WRITE);
-    assert_eq!((first.descriptor.channel.as_int(), first.descriptor.task), (rich::channel::ADMIN, rich::task::DEVICE));
+    assert_eq!(first.descriptor.channel.as_int(), rich::channel::ADMIN);
+    assert_eq!(first.descriptor.task, rich::task::DEVICE);
     let expected: Vec<&[u8]> = vec![
         &[0xFF, 2],
         &[0xFE, 0xFF, 3, 0],

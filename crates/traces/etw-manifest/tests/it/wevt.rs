@@ -10,9 +10,12 @@ use etw_manifest::{EventKey, PointerSize, Schema, Source, files, wevt};
 fn a_resource_becomes_a_manifest() {
     let manifest = wevt::parse(&common::resource(), &wevt::Messages::default()).unwrap();
     let [provider] = &manifest.providers[..] else { panic!("one provider") };
-    assert_eq!((provider.name.as_str(), provider.guid), ("Test-Provider", common::PROVIDER));
-    assert_eq!((provider.tasks[0].value, provider.opcodes[0].value), (3, 1));
-    assert_eq!((provider.channels[0].name.as_str(), provider.channels[0].value), ("Test-Provider/Debug", Some(16)));
+    assert_eq!(provider.name.as_str(), "Test-Provider");
+    assert_eq!(provider.guid, common::PROVIDER);
+    assert_eq!(provider.tasks[0].value, 3);
+    assert_eq!(provider.opcodes[0].value, 1);
+    assert_eq!(provider.channels[0].name.as_str(), "Test-Provider/Debug");
+    assert_eq!(provider.channels[0].value, Some(16));
     let fields = &provider.templates[0].fields;
     assert_eq!(fields.len(), 6);
     assert_eq!(fields[2].length, Size::Field("Size".into()));
@@ -22,10 +25,13 @@ fn a_resource_becomes_a_manifest() {
     assert_eq!(manifest.providers[0].maps[0].items.len(), 1);
     let mut schemas = ManifestSchemas::default();
     schemas.add(&manifest, Source::File);
-    let (provider, pointer) = (common::PROVIDER, PointerSize::Eight);
+    let provider = common::PROVIDER;
+    let pointer = PointerSize::Eight;
     let key = EventKey { provider, id: 7, version: 1, opcode: 1, is_classic: false, pointer };
     let schema = schemas.event(&key).unwrap();
-    assert_eq!((&*schema.name, schema.fields.len(), schema.top_level), ("Copy/Start", 8, 6));
+    assert_eq!(&*schema.name, "Copy/Start");
+    assert_eq!(schema.fields.len(), 8);
+    assert_eq!(schema.top_level, 6);
 }
 
 #[test]

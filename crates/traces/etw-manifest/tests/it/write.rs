@@ -21,12 +21,15 @@ fn a_manifest_comes_back_from_its_resource() {
     let manifest = Manifest::parse_checked(RICH).unwrap();
     let (resource, messages) = compiled(&manifest);
     let read = wevt::parse(&resource, &messages).unwrap();
-    let (one, again) = (&manifest.providers[0], &read.providers[0]);
-    assert_eq!((&one.name, one.guid), (&again.name, again.guid));
+    let one = &manifest.providers[0];
+    let again = &read.providers[0];
+    assert_eq!(&one.name, &again.name);
+    assert_eq!(one.guid, again.guid);
     let [mut schemas, mut schemas_again] = [ManifestSchemas::default(), ManifestSchemas::default()];
     schemas.add(&manifest, Source::File);
     schemas_again.add(&read, Source::File);
-    assert_eq!((schemas.len(), schemas_again.len()), (4, 4));
+    assert_eq!(schemas.len(), 4);
+    assert_eq!(schemas_again.len(), 4);
     for event in &one.events {
         let key = EventKey {
             provider: one.guid,
@@ -36,7 +39,8 @@ fn a_manifest_comes_back_from_its_resource() {
             is_classic: false,
             pointer: PointerSize::Eight,
         };
-        let (was, is) = (schemas.event(&key).unwrap(), schemas_again.event(&key).unwrap());
+        let was = schemas.event(&key).unwrap();
+        let is = schemas_again.event(&key).unwrap();
         assert_eq!(was.fields, is.fields, "{event:?}");
         let sorted = |keywords: &[Box<str>]| {
             let mut keywords = keywords.to_vec();
@@ -44,10 +48,11 @@ fn a_manifest_comes_back_from_its_resource() {
             keywords
         };
         assert_eq!(sorted(&was.keywords), sorted(&is.keywords));
-        assert_eq!(
-            (&was.name, &was.level, &was.channel, &was.message, was.top_level),
-            (&is.name, &is.level, &is.channel, &is.message, is.top_level)
-        );
+        assert_eq!(&was.name, &is.name);
+        assert_eq!(&was.level, &is.level);
+        assert_eq!(&was.channel, &is.channel);
+        assert_eq!(&was.message, &is.message);
+        assert_eq!(was.top_level, is.top_level);
     }
     let text = |message: &Option<Message>| message.as_ref().map(|message| message.text.clone());
     assert_eq!(text(&one.message), text(&again.message));
@@ -74,7 +79,8 @@ fn a_manifest_comes_back_from_its_resource() {
             })
             .collect()
     };
-    assert_eq!((filters(one).len(), filters(one)), (2, filters(again)));
+    assert_eq!(filters(one).len(), 2);
+    assert_eq!(filters(one), filters(again));
 }
 
 /// Returns the list with this signature.
@@ -100,7 +106,8 @@ fn maps_have_flags_and_entries_in_the_order_of_values() {
     let bits = numbers(list(&resource, *b"BMAP"));
     assert_eq!(bits[3..], [1, 2, 1, 0xF000_0001, 0x80, 0xF000_0002]);
     let text = |id: u32| texts.iter().find(|text| text.id == id).map(|text| text.message.id.as_str());
-    assert_eq!((text(0xD000_0001), text(0xF000_0002)), (Some("Slow"), Some("Paged")));
+    assert_eq!(text(0xD000_0001), Some("Slow"));
+    assert_eq!(text(0xF000_0002), Some("Paged"));
     // The table of offsets is ordered by name: Flags is before Mode, although it is declared after it.
     let maps = list(&resource, *b"MAPS");
     let start = resource.windows(4).position(|bytes| bytes == b"MAPS").unwrap();
@@ -116,10 +123,16 @@ fn filters_have_their_number_version_message_and_template() {
     let [_, size, count, _, first, message, name, template, second, none, _, no_template, ..] = filters[..] else {
         panic!("{filters:?}");
     };
-    assert_eq!((usize::try_from(size).unwrap(), count), (4 * filters.len(), 2));
-    assert_eq!((first, message, second, none, no_template), (1, 0x5080_0001, 0x0102, u32::MAX, 0));
+    assert_eq!(usize::try_from(size).unwrap(), 4 * filters.len());
+    assert_eq!(count, 2);
+    assert_eq!(first, 1);
+    assert_eq!(message, 0x5080_0001);
+    assert_eq!(second, 0x0102);
+    assert_eq!(none, u32::MAX);
+    assert_eq!(no_template, 0);
     let at = |offset: u32| &resource[usize::try_from(offset).unwrap()..];
-    assert_eq!((&at(template)[..4], &at(name)[4..14]), (&b"TEMP"[..], &b"S\0i\0z\0e\0d\0"[..]));
+    assert_eq!(&at(template)[..4], &b"TEMP"[..]);
+    assert_eq!(&at(name)[4..14], &b"S\0i\0z\0e\0d\0"[..]);
     assert_eq!(texts.iter().find(|text| text.id == message).unwrap().message.text, "By size");
 }
 
@@ -129,7 +142,8 @@ fn messages_of_two_providers_have_different_numbers() {
     let mut two = one.clone();
     two.providers.extend(one.providers.clone());
     let ids = |manifest: &Manifest| wevt::write(manifest).1.iter().map(|text| text.id).collect::<Vec<_>>();
-    let (one, two) = (ids(&one), ids(&two));
+    let one = ids(&one);
+    let two = ids(&two);
     let second: Vec<u32> = one.iter().map(|id| id | 0x0100_0000).collect();
     assert_eq!(two, [one, second].concat());
 }

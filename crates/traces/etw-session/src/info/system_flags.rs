@@ -73,7 +73,8 @@ mod tests {
         // Profile is in the second word, object handles are in the fifth.
         let flags = SystemFlags::from_groups(&[0x2000_0002, 0x8000_0040, 0x1]);
         assert_eq!(flags.0.masks, [1, 2, 0, 0, 0x40, 0, 0, 0]);
-        assert!(flags.has(0x8000_0040) && !flags.has(0x40));
+        assert!(flags.has(0x8000_0040));
+        assert!(!flags.has(0x40));
         assert_eq!(flags.names(), ["process", "perf-profile", "ob-handle"]);
     }
 }

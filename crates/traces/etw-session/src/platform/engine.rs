@@ -164,7 +164,8 @@ impl System for EngineSystem {
         let session = self.engine.find_session(name)?;
         let consumer = session.consume()?;
         let clock = session.clock();
-        let (engine, handle) = (self.engine.clone(), session.handle());
+        let engine = self.engine.clone();
+        let handle = session.handle();
         Ok(poll(move || {
             // A session leaves the table after its last buffer was delivered, so this must be checked first.
             let has_ended = engine.session(handle).is_err();

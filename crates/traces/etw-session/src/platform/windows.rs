@@ -157,7 +157,9 @@ impl System for WindowsSystem {
         let handle = session_handle(session);
         let control = request.control.as_int();
         let level = request.level.as_int();
-        let (any, all, timeout) = (request.any, request.all, request.timeout);
+        let any = request.any;
+        let all = request.all;
+        let timeout = request.timeout;
         // SAFETY: the GUID, the parameters, the descriptors and the data that they point to outlive the call and have
         // the declared sizes.
         check(unsafe {
@@ -190,7 +192,8 @@ impl System for WindowsSystem {
 
     fn enumerate(&self, class: TraceInfoClass, input: &[u8], buffer: &mut [u8]) -> Result<usize, Refusal> {
         let enumerate = lookup::functions().enumerate.ok_or(Win32Error::CallNotImplemented)?;
-        let (in_size, out_size) = (length(input.len())?, length(buffer.len())?);
+        let in_size = length(input.len())?;
+        let out_size = length(buffer.len())?;
         let aligned_input = Aligned::copy(input);
         let in_pointer: *const c_void = if input.is_empty() { ptr::null() } else { aligned_input.0.as_ptr().cast() };
         let mut aligned = Aligned::copy(buffer);

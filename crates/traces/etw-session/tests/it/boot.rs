@@ -94,7 +94,8 @@ fn the_global_logger_records_the_kernel_and_has_no_providers() {
     let text = BootSession::new(properties.clone()).reg_file().unwrap();
     assert!(text.contains("[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\GlobalLogger]\r\n"), "{text}");
     assert!(text.contains("\"EnableKernelFlags\"=hex:03,00,01,00\r\n"), "{text}");
-    assert!(!text.contains("\"Guid\"") && text.contains("\"LogFileMode\"=dword:08000000"), "{text}");
+    assert!(!text.contains("\"Guid\""), "{text}");
+    assert!(text.contains("\"LogFileMode\"=dword:08000000"), "{text}");
     let with_provider = BootSession::new(properties).provider(Guid::from_u128(1), Enable::default());
     assert_eq!(
         with_provider.check().unwrap_err().to_string(),
@@ -133,13 +134,15 @@ fn each_rule_has_its_message() {
     }
     assert_eq!(with(|session| session.properties.mode |= mode::NONSTOPPABLE), Ok(()), "for sessions at boot");
     assert_eq!(with(|session| session.properties.log_file = None), Ok(()), "Windows has a default");
-    assert!(BootSession::removal_reg_file("").is_err() && BootSession::removal_reg_file("..\\x").is_err());
+    assert!(BootSession::removal_reg_file("").is_err());
+    assert!(BootSession::removal_reg_file("..\\x").is_err());
 }
 
 #[cfg(not(windows))]
 #[test]
 fn a_system_without_a_registry_says_so() {
     let error = session().install().unwrap_err();
-    assert!(error.is_unsupported() && error.to_string().contains("this system has no registry"), "{error}");
+    assert!(error.is_unsupported(), "{error}");
+    assert!(error.to_string().contains("this system has no registry"), "{error}");
     assert!(BootSession::uninstall("Boot A").unwrap_err().is_unsupported());
 }

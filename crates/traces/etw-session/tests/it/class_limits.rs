@@ -94,7 +94,8 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
 
     session.set(&LbrConfiguration::new(0x201).unwrap()).unwrap();
     session.set(&LbrEvents::new(vec![0xF2E]).unwrap()).unwrap();
-    assert_eq!((of_engine().lbr_configuration, of_engine().lbr_events), (Some(0x201), vec![0xF2E]));
+    assert_eq!(of_engine().lbr_configuration, Some(0x201));
+    assert_eq!(of_engine().lbr_events, vec![0xF2E]);
 
     session.set(&StackCaching::ON).unwrap();
     session.set(&UnifiedStackCaching { enabled: true, cache_size: 4096, bucket_count: 16 }).unwrap();
@@ -137,7 +138,8 @@ fn counters_are_set_once_and_owners_are_seen() {
     assert_eq!(session.set(&PmcEvents::new(events(1)).unwrap()).unwrap_err().code(), INVALID);
     assert_eq!(machine.query::<PmcSessions>().unwrap().0[0].hook_ids, [0, 1]);
     let owners = machine.query_for::<PmcOwners>(&0).unwrap();
-    assert_eq!((owners.processor, owners.counters.len()), (0, usize::try_from(most.0).unwrap()));
+    assert_eq!(owners.processor, 0);
+    assert_eq!(owners.counters.len(), usize::try_from(most.0).unwrap());
     assert_eq!(owners.counters[0].owner_type, 3);
 }
 

@@ -208,7 +208,8 @@ fn the_rows_and_the_types_facts_say_the_same() {
 fn every_class_can_be_set_queried_or_enumerated_as_its_row_says() {
     for (class, row) in rows() {
         let bench = Bench::new();
-        let (handle, name) = (bench.handle(row), class.as_int());
+        let handle = bench.handle(row);
+        let name = class.as_int();
         if let Some(value) = row.set {
             assert!(info::facts(class).unwrap().set_length.unwrap().takes(value().len()), "class {name}");
             assert_eq!(bench.set(class, handle, &value()), SUCCESS, "class {name}");
@@ -229,7 +230,8 @@ fn every_class_can_be_set_queried_or_enumerated_as_its_row_says() {
 fn the_wrong_function_is_not_supported_and_a_reserved_or_unknown_class_is_invalid() {
     let bench = Bench::new();
     for (class, row) in rows() {
-        let (handle, name) = (bench.handle(row), class.as_int());
+        let handle = bench.handle(row);
+        let name = class.as_int();
         let refused = if name == 15 { INVALID } else { Win32Error::NotSupported };
         if row.set.is_none() {
             assert_eq!(bench.set(class, handle, &[0; 8]), refused, "class {name}");
@@ -255,7 +257,8 @@ fn a_short_length_is_refused_with_the_length_that_is_needed() {
     let bench = Bench::new();
     let system = EngineSystem::new(bench.engine.clone());
     for (class, row) in rows() {
-        let (handle, name) = (bench.handle(row), class.as_int());
+        let handle = bench.handle(row);
+        let name = class.as_int();
         if let Some(value) = row.set {
             let value = value();
             let short = &value[..value.len() - 1];
@@ -298,7 +301,8 @@ fn a_short_length_is_refused_with_the_length_that_is_needed() {
 fn values_beyond_the_limit_are_rejected() {
     for (class, row) in rows() {
         let bench = Bench::new();
-        let (handle, name) = (bench.handle(row), class.as_int());
+        let handle = bench.handle(row);
+        let name = class.as_int();
         match row.beyond {
             Beyond::Nothing(_) => {}
             // A mask that is too long is a length error.
@@ -350,7 +354,8 @@ fn the_wrong_kind_of_handle_is_invalid() {
 fn a_stopped_session_is_not_found() {
     for (class, row) in rows() {
         let Bench { machine, engine, system, plain } = Bench::new();
-        let (stopped_system, stopped_plain) = (system.handle(), plain.handle());
+        let stopped_system = system.handle();
+        let stopped_plain = plain.handle();
         system.stop().unwrap();
         plain.stop().unwrap();
         let (handle, expected) = match row.handle {

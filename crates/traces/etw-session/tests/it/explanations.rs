@@ -88,8 +88,10 @@ fn every_code_of_every_function_has_a_name_a_cause_and_advice() {
         let line = Error::from_code(call, Win32Error::from_int(code)).to_string();
         assert_eq!(line, format!("{call}: {code} {}: {}; {}", explanation.name, explanation.cause, explanation.advice));
         // The line has two parts, and the texts contain no other semicolons or final full stops.
-        assert!(!explanation.cause.contains(';') && !explanation.cause.ends_with('.'), "{line}");
-        assert!(explanation.cause.len() >= 15 && explanation.advice.len() >= 9, "{line}");
+        assert!(!explanation.cause.contains(';'), "{line}");
+        assert!(!explanation.cause.ends_with('.'), "{line}");
+        assert!(explanation.cause.len() >= 15, "{line}");
+        assert!(explanation.advice.len() >= 9, "{line}");
         assert!(!explanation.advice.ends_with('.'), "{line}");
     }
 }
@@ -153,7 +155,8 @@ fn every_other_code_has_a_message_as_well() {
         assert_eq!(explain(Call::Start, Win32Error::from_int(code)), None, "no text of ours: {name}");
         let start = format!("StartTrace: {code} {name}");
         let line = line(code);
-        assert!(line.starts_with(&start) && line.len() > start.len() + 10, "{line}");
+        assert!(line.starts_with(&start), "{line}");
+        assert!(line.len() > start.len() + 10, "{line}");
     }
     if cfg!(not(windows)) {
         assert_eq!(line(1008), "StartTrace: 1008 NO_TOKEN; `net helpmsg 1008` prints its text on Windows");

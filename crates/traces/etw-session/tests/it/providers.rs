@@ -86,9 +86,11 @@ fn registrations_and_the_sessions_that_enabled_them_are_enumerated() {
     let instances = machine.provider(PROVIDER).unwrap().0;
     assert_eq!(instances.len(), 1);
     let request = instances[0].enabled[0];
-    assert_eq!((request.level, request.match_all), (3, 4));
+    assert_eq!(request.level, 3);
+    assert_eq!(request.match_all, 4);
     let group = machine.group(GROUP).unwrap();
-    assert_eq!((group.members.as_slice(), group.enabled.len()), ([PROVIDER].as_slice(), 1));
+    assert_eq!(group.members.as_slice(), [PROVIDER].as_slice());
+    assert_eq!(group.enabled.len(), 1);
     assert_eq!(group.enabled[0].enable_property & property::PROVIDER_GROUP, property::PROVIDER_GROUP);
     let unknown = machine.provider(Guid::from_name("Nobody")).unwrap_err();
     assert_eq!(unknown.code(), Win32Error::WmiInstanceNotFound);

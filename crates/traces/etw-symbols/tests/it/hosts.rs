@@ -16,7 +16,8 @@ fn unregister_calls(host: &Host) -> usize {
 
 #[test]
 fn calls_go_to_the_host_entered_last_that_is_still_there() {
-    let (outer, inner) = (Host::new(), Host::new());
+    let outer = Host::new();
+    let inner = Host::new();
     let outside = outer.enter();
     EtwUnregister(0);
     let inside = inner.enter();
@@ -24,7 +25,8 @@ fn calls_go_to_the_host_entered_last_that_is_still_there() {
     // The outer host is left first. Calls still go to the inner host.
     drop(outside);
     EtwUnregister(0);
-    assert_eq!((unregister_calls(&outer), unregister_calls(&inner)), (1, 2));
+    assert_eq!(unregister_calls(&outer), 1);
+    assert_eq!(unregister_calls(&inner), 2);
     drop(inside);
     let process = unregister_calls(&Host::process());
     EtwUnregister(0);

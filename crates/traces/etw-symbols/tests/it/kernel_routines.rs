@@ -40,7 +40,8 @@ fn a_failed_registration_leaves_the_handle_alone() {
     let mut handle = 0;
     // SAFETY: the pointers are valid.
     let status = unsafe { EtwRegister(&PROVIDER, None, null_mut(), &raw mut handle) };
-    assert_eq!((status, handle), (NtStatus::InsufficientResources, 0));
+    assert_eq!(status, NtStatus::InsufficientResources);
+    assert_eq!(handle, 0);
 }
 
 #[test]
@@ -55,7 +56,8 @@ fn guids_and_handles_may_be_unaligned() {
     assert_eq!(status, NtStatus::Success);
     let handle = u64::from_ne_bytes(space[17..25].try_into().unwrap());
     let info = &host.engine().registrations()[0];
-    assert_eq!((info.handle, info.provider), (handle, PROVIDER));
+    assert_eq!(info.handle, handle);
+    assert_eq!(info.provider, PROVIDER);
 }
 
 #[test]
@@ -133,7 +135,8 @@ fn events_arrive_with_their_data_and_ids() {
         EventDataDescriptor::new(&[]),
         EventDataDescriptor::new(b"load"),
     ];
-    let (activity, related) = (Guid::from_u128(1), Guid::from_u128(2));
+    let activity = Guid::from_u128(1);
+    let related = Guid::from_u128(2);
     // SAFETY: the pointers are valid, and the count is the length of the array.
     let plain = unsafe { EtwWrite(handle, &raw const event, &raw const activity, 5, data.as_ptr()) };
     // SAFETY: as above.
@@ -146,11 +149,17 @@ fn events_arrive_with_their_data_and_ids() {
     let events = session.events();
     assert_eq!(events[0].traits.as_deref(), Some(b"traits".as_slice()));
     assert_eq!(events[0].metadata.as_deref(), Some(b"meta".as_slice()));
-    assert_eq!((events[0].payload.as_slice(), events[0].descriptors), (b"payload".as_slice(), 5));
-    assert_eq!((events[0].activity, events[0].related), (activity, None));
-    assert_eq!((events[1].activity, events[1].related), (Guid::ZERO, Some(related)));
-    assert_eq!((events[2].activity, events[2].related), (activity, Some(related)));
-    assert_eq!((events[2].filter, events[2].flags, events[2].descriptors), (0xF, 1, 0));
+    assert_eq!(events[0].payload.as_slice(), b"payload".as_slice());
+    assert_eq!(events[0].descriptors, 5);
+    assert_eq!(events[0].activity, activity);
+    assert_eq!(events[0].related, None);
+    assert_eq!(events[1].activity, Guid::ZERO);
+    assert_eq!(events[1].related, Some(related));
+    assert_eq!(events[2].activity, activity);
+    assert_eq!(events[2].related, Some(related));
+    assert_eq!(events[2].filter, 0xF);
+    assert_eq!(events[2].flags, 1);
+    assert_eq!(events[2].descriptors, 0);
     let routines: Vec<Routine> = host.engine().calls().iter().skip(2).map(|call| call.routine).collect();
     assert_eq!(routines, [Routine::Write, Routine::WriteTransfer, Routine::WriteEx]);
 }
@@ -186,10 +195,13 @@ fn enabled_is_checked_by_level_and_keyword() {
     let event = error_event(1);
     // SAFETY: the descriptor is valid.
     let enabled = || unsafe { EtwEventEnabled(handle, &raw const event) };
-    assert_eq!((enabled(), EtwProviderEnabled(handle, 2, 1)), (0, 0));
+    assert_eq!(enabled(), 0);
+    assert_eq!(EtwProviderEnabled(handle, 2, 1), 0);
     host.engine().start_session("s").enable(PROVIDER, Enable { level: 2.into(), any: 1, ..Enable::default() });
-    assert_eq!((enabled(), EtwProviderEnabled(handle, 2, 1)), (1, 1));
-    assert_eq!((EtwProviderEnabled(handle, 3, 1), EtwProviderEnabled(handle, 2, 2)), (0, 0));
+    assert_eq!(enabled(), 1);
+    assert_eq!(EtwProviderEnabled(handle, 2, 1), 1);
+    assert_eq!(EtwProviderEnabled(handle, 3, 1), 0);
+    assert_eq!(EtwProviderEnabled(handle, 2, 2), 0);
     assert_eq!(EtwProviderEnabled(0, 0, 0), 0);
     // SAFETY: NULL is allowed.
     assert_eq!(unsafe { EtwEventEnabled(handle, null()) }, 0);

@@ -32,7 +32,8 @@ fn a_found_routine_is_the_routine() {
     assert_eq!(status, NtStatus::InvalidHandle);
     let calls = host.engine().calls();
     assert_eq!(calls[0].subject, Subject::Name("EtwSetInformation".to_owned()));
-    assert_eq!((calls[0].routine, calls[0].status), (Routine::FindRoutine, NtStatus::Success));
+    assert_eq!(calls[0].routine, Routine::FindRoutine);
+    assert_eq!(calls[0].status, NtStatus::Success);
     assert_eq!(calls[1].routine, Routine::SetInformation);
 }
 

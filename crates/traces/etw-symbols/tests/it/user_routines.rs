@@ -51,12 +51,15 @@ fn a_provider_gets_its_callback_is_enabled_and_writes() {
     let handle = register(&notes);
     let calls = notes.take();
     assert_eq!(calls.len(), 1, "inside register");
-    assert_eq!((calls[0].control, calls[0].level, calls[0].source), (ControlCode::EnableProvider, 4, Guid::ZERO));
+    assert_eq!(calls[0].control, ControlCode::EnableProvider);
+    assert_eq!(calls[0].level, 4);
+    assert_eq!(calls[0].source, Guid::ZERO);
 
     let event = error_event(1);
     // SAFETY: the descriptor is valid.
     assert_eq!(unsafe { EventEnabled(handle, &raw const event) }, 1);
-    assert_eq!((EventProviderEnabled(handle, 4, 1), EventProviderEnabled(handle, 5, 1)), (1, 0));
+    assert_eq!(EventProviderEnabled(handle, 4, 1), 1);
+    assert_eq!(EventProviderEnabled(handle, 5, 1), 0);
 
     let data = [EventDataDescriptor::new(b"x")];
     // SAFETY: the pointers are valid, and the count is the length of the array.
@@ -70,7 +73,8 @@ fn a_provider_gets_its_callback_is_enabled_and_writes() {
     assert_eq!([plain, transfer, extended, string], [0; 4]);
     let events = session.events();
     assert_eq!(events.len(), 4);
-    assert_eq!((events[2].filter, events[2].flags), (2, 3));
+    assert_eq!(events[2].filter, 2);
+    assert_eq!(events[2].flags, 3);
     assert!(events[3].string_only);
 }
 

@@ -92,14 +92,17 @@ impl Kernel {
     /// Implements the kernel's routines for compilers and for facades.
     fn library(&mut self, call: &KernelCall<'_>) -> u64 {
         self.library = self.library.map(|calls| calls + 1);
-        let (first, second, third) = (call.argument(0), call.argument(1), call.argument(2));
+        let first = call.argument(0);
+        let second = call.argument(1);
+        let third = call.argument(2);
         let length = usize::try_from(third).unwrap_or_default();
         let memory = call.memory();
         let done = match call.routine {
             "memcpy" | "memmove" => memory.bytes(second, length).is_some_and(|bytes| memory.put(first, &bytes)),
             "memset" => memory.put(first, &vec![second.to_le_bytes()[0]; length]),
             "memcmp" => {
-                let (left, right) = (memory.bytes(first, length), memory.bytes(second, length));
+                let left = memory.bytes(first, length);
+                let right = memory.bytes(second, length);
                 return u64::from(left != right);
             }
             "__chkstk" => true,
@@ -246,7 +249,8 @@ impl Driver {
     pub(super) fn round(&mut self, keyword: u32, rounds: u64) -> Result<f64, String> {
         self.control(DISABLE, 0)?;
         let name = format!("loop_k{keyword}");
-        let (text, length) = (self.data.text, NAME.len() as u64);
+        let text = self.data.text;
+        let length = NAME.len() as u64;
         // Subtracts the count for n iterations from that for 2n, which removes everything that happens only once.
         let mut event = |rounds| self.silent(&name, &[rounds, 5, text, length]);
         let full = event(2 * rounds)?.saturating_sub(event(rounds)?);

@@ -64,7 +64,8 @@ pub(in crate::commands) fn rust_files(dir: &Path) -> Result<Vec<PathBuf>, Error>
 
 /// Returns the line numbers of public functions without an `# IRQL` section, up to the first `#[cfg(test)]`.
 fn undocumented(text: &str) -> impl Iterator<Item = usize> + '_ {
-    let (mut says, mut hidden) = (false, false);
+    let mut says = false;
+    let mut hidden = false;
     let production = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     production.enumerate().filter_map(move |(index, line)| {
         let line = line.trim();

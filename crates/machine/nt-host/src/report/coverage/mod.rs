@@ -203,10 +203,8 @@ mod tests {
         assert_eq!(sum.lines("/a/b.c").collect::<Vec<_>>(), [(3, 2), (4, 1), (9, 0)]);
         assert_eq!(sum.total(), (2, 4));
         let table = sum.to_string();
-        assert!(
-            table.contains("  66.6 %          2/3  /a/b.c\n") && table.ends_with("  50.0 %          2/4  all files\n"),
-            "{table}"
-        );
+        assert!(table.contains("  66.6 %          2/3  /a/b.c\n"), "{table}");
+        assert!(table.ends_with("  50.0 %          2/4  all files\n"), "{table}");
         assert!(LineCoverage::default().is_empty());
     }
 

@@ -47,7 +47,8 @@ fn a_client_gets_the_bytes_that_were_written_and_no_others() {
         (NEST, NtStatus::Success, &[0, 1, 1, 0]),
     ] {
         let reply = device.ioctl(code, b"input", 32).expect("a reply");
-        assert_eq!((reply.status, reply.output.as_slice()), (status, output), "{code:#x}: {}", host.report().output());
+        assert_eq!(reply.status, status, "{code:#x}: {}", host.report().output());
+        assert_eq!(reply.output.as_slice(), output, "{code:#x}: {}", host.report().output());
     }
     assert_eq!(device.read(8).expect("a reply").information, 0, "the reply does not fit");
     assert_eq!(device.write(b"abc").expect("a reply").information, 3, "not more than there is");
@@ -125,7 +126,8 @@ fn handles_that_outlive_their_device_do_nothing_and_its_value_is_dropped_after_t
 #[test]
 fn a_queue_of_another_device_is_refused() {
     let host = start("kmdf_misuse.sys");
-    let (first, second) = (host.add_device().expect("a device"), host.add_device().expect("a device"));
+    let first = host.add_device().expect("a device");
+    let second = host.add_device().expect("a device");
     assert_eq!(first.ioctl(LEAK, &[], 0).expect("a reply").status, NtStatus::Success);
     let refused = second.ioctl(FORWARD_AWAY, &[], 0).expect("a reply");
     assert!(refused.status.is_error(), "{}", refused.status);
@@ -137,7 +139,8 @@ fn a_queue_of_another_device_is_refused() {
 #[test]
 fn a_request_in_a_place_of_another_device_can_be_cancelled() {
     let host = start("kmdf_misuse.sys");
-    let (first, second) = (host.add_device().expect("a device"), host.add_device().expect("a device"));
+    let first = host.add_device().expect("a device");
+    let second = host.add_device().expect("a device");
     assert_eq!(first.ioctl(LEAK, &[], 0).expect("a reply").status, NtStatus::Success);
     for _ in 0..2 {
         let kept = second.begin_ioctl(KEEP_AWAY, &[], 0).expect("a request");
@@ -254,7 +257,8 @@ fn the_compiler_refuses_what_would_be_unsound() {
         assert!(!output.status.success(), "{case} compiles");
         let errors = text.lines().filter(|line| line.starts_with("error[") || line.starts_with("error: lifetime"));
         let errors: Vec<&str> = errors.collect();
-        assert!(errors.iter().all(|line| line.starts_with(error)) && !errors.is_empty(), "{case}: {text}");
+        assert!(errors.iter().all(|line| line.starts_with(error)), "{case}: {text}");
+        assert!(!errors.is_empty(), "{case}: {text}");
         cases += 1;
     }
     assert!(cases > 12, "{cases} cases");

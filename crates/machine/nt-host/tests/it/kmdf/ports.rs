@@ -19,19 +19,23 @@ fn the_echo_driver_returns_what_was_written_when_its_timer_ticks() {
         let host = start(name);
         let device = host.add_device().expect("a device");
         let nothing = device.read(8).expect("a reply");
-        assert_eq!((nothing.status, nothing.information), (NtStatus::Success, 0), "nothing was written yet");
+        assert_eq!(nothing.status, NtStatus::Success, "nothing was written yet");
+        assert_eq!(nothing.information, 0, "nothing was written yet");
         let write = device.begin_write(b"hello").expect("a request");
         host.advance(FIRST_TICK).expect("time");
         let written = write.wait().expect("a reply");
-        assert_eq!((written.status, written.information), (NtStatus::Success, 5));
+        assert_eq!(written.status, NtStatus::Success);
+        assert_eq!(written.information, 5);
         // The queue is sequential: each tick completes one request.
-        let (long, short) = (device.begin_read(64).expect("a request"), device.begin_read(2).expect("a request"));
+        let long = device.begin_read(64).expect("a request");
+        let short = device.begin_read(2).expect("a request");
         host.advance(PERIOD).expect("time");
         assert_eq!(long.wait().expect("a reply").output, b"hello");
         host.advance(PERIOD).expect("time");
         assert_eq!(short.wait().expect("a reply").output, b"he");
         let refused = device.write(&vec![0; 40 * 1024 + 1]).expect("a reply");
-        assert_eq!((refused.status, refused.information), (NtStatus::BufferOverflow, 0));
+        assert_eq!(refused.status, NtStatus::BufferOverflow);
+        assert_eq!(refused.information, 0);
         device.remove().expect("removal");
         host.unload().expect("unload").assert_clean();
     }
@@ -42,8 +46,8 @@ fn the_echo_driver_gives_a_cancelled_request_back_and_takes_the_next_one() {
     for name in ECHO {
         let host = start(name);
         let device = host.add_device().expect("a device");
-        let (first, second) =
-            (device.begin_write(b"one").expect("a request"), device.begin_write(b"two").expect("a request"));
+        let first = device.begin_write(b"one").expect("a request");
+        let second = device.begin_write(b"two").expect("a request");
         first.cancel().expect("a cancellation");
         assert_eq!(first.wait().expect("a reply").status, NtStatus::Cancelled);
         host.advance(FIRST_TICK).expect("time");
@@ -104,16 +108,19 @@ fn the_ioctl_driver_replies_whichever_way_its_buffers_are_passed() {
     let file = host.open(r"\\.\NONPNP").expect("a file");
     for code in [BUFFERED, OUT_DIRECT] {
         let reply = file.ioctl(code, b"from the client", 100).expect("a reply");
-        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, REPLY), "{code:#x}");
+        assert_eq!(reply.status, NtStatus::Success, "{code:#x}");
+        assert_eq!(reply.output.as_slice(), REPLY, "{code:#x}");
         let short = file.ioctl(code, b"x", 4).expect("a reply");
-        assert_eq!((short.status, short.output.as_slice()), (NtStatus::Success, b"this".as_slice()), "{code:#x}");
+        assert_eq!(short.status, NtStatus::Success, "{code:#x}");
+        assert_eq!(short.output.as_slice(), b"this".as_slice(), "{code:#x}");
     }
     assert_eq!(file.ioctl(BUFFERED, b"kept", 8).expect("a reply").status, NtStatus::Success);
     assert_eq!(file.read(64).expect("a reply").output, b"kept", "the input is the file's");
     let other = host.open(r"\\.\NONPNP").expect("a file");
     assert_eq!(other.read(64).expect("a reply").output, b"", "of no other file");
     let taken = file.ioctl(IN_DIRECT, b"x", 16).expect("a reply");
-    assert_eq!((taken.status, taken.information), (NtStatus::Success, 16));
+    assert_eq!(taken.status, NtStatus::Success);
+    assert_eq!(taken.information, 16);
     for (code, input, output, status) in [
         (BUFFERED, b"".as_slice(), 8, NtStatus::InvalidParameter),
         (BUFFERED, b"x", 0, NtStatus::InvalidParameter),

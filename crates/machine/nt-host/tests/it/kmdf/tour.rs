@@ -58,7 +58,8 @@ fn a_device_reads_its_properties_and_keys_and_opens_other_devices_when_it_starts
     let host = tour();
     let device = host.add_device().expect("a device");
     let found = lines(&host);
-    assert!(found[0].ends_with("resources, 2 interrupts, true, and false") && !found[0].starts_with('0'), "{found:?}");
+    assert!(found[0].ends_with("resources, 2 interrupts, true, and false"), "{found:?}");
+    assert!(!found[0].starts_with('0'), "{found:?}");
     assert_eq!(found[1], "a hardware id of 26 bytes");
     let rest = [
         "42, 3 bytes of type 3, gone true",
@@ -81,7 +82,8 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     let status = |code| file.ioctl(code, &[], 0).expect("a reply").status;
     assert_eq!(status(PEEK), NtStatus::NotFound);
     let waiting = file.begin_ioctl(WAIT, &[], 16).expect("a request");
-    assert_eq!((status(PEEK), status(PEEK)), (NtStatus::Success, NtStatus::Success), "it is still there");
+    assert_eq!(status(PEEK), NtStatus::Success, "it is still there");
+    assert_eq!(status(PEEK), NtStatus::Success, "it is still there");
     assert_eq!(status(RELEASE_WAITING), NtStatus::Success);
     assert_eq!(waiting.wait().expect("a reply").output, b"released");
     let cancelled = file.begin_ioctl(WAIT, &[], 16).expect("a request");
@@ -91,14 +93,16 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
 
     assert_eq!(status(BELOW), NtStatus::DeviceBusy, "the driver changes the status");
     let forgotten = file.ioctl(FORGET, &[], 8).expect("a reply");
-    assert_eq!((forgotten.status, forgotten.output.as_slice()), (NtStatus::Success, b"below".as_slice()));
+    assert_eq!(forgotten.status, NtStatus::Success);
+    assert_eq!(forgotten.output.as_slice(), b"below".as_slice());
 
     // The driver's own request is sent twice, one time after the other.
     for _ in 0..2 {
         let own = file.begin_ioctl(OWN, &[], 16).expect("a request");
         host.advance(Duration::from_millis(10)).expect("time");
         let own = own.wait().expect("a reply");
-        assert_eq!((own.status, own.output.as_slice()), (NtStatus::Success, b"mine".as_slice()));
+        assert_eq!(own.status, NtStatus::Success);
+        assert_eq!(own.output.as_slice(), b"mine".as_slice());
     }
 
     let terms: Vec<u8> = [u32::MAX, 3].into_iter().flat_map(u32::to_le_bytes).collect();
@@ -111,11 +115,13 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     assert_eq!(file.read(3).expect("a reply").status, NtStatus::BufferTooSmall);
     assert_eq!(file.read(0).expect("a reply").status, NtStatus::Success, "the driver gets an empty read");
     let written = file.write(b"?www").expect("a reply");
-    assert_eq!((written.status, written.information), (NtStatus::Success, 4));
+    assert_eq!(written.status, NtStatus::Success);
+    assert_eq!(written.information, 4);
     assert_eq!(file.internal_ioctl(0x0022_0000, &[], 4).expect("a reply").output, 0x0022_0000_u32.to_le_bytes());
     // A driver that sends `METHOD_NEITHER` passes no buffers of a process.
     let internal = file.internal_ioctl(0x0022_0003, &[], 4).expect("a reply");
-    assert_eq!((internal.status, internal.information), (NtStatus::InvalidDeviceRequest, 0));
+    assert_eq!(internal.status, NtStatus::InvalidDeviceRequest);
+    assert_eq!(internal.information, 0);
     file.close().expect("a close");
     device.surprise_remove().expect("removal");
     let end = lines(&host);

@@ -359,7 +359,8 @@ fn the_original_is_kept_by_its_version() {
     let Some(framework) = original() else { return };
     let frameworks = Frameworks::new(temporary("frameworks"));
     let version = frameworks.add(framework).expect("a framework");
-    assert_eq!((version.as_str(), frameworks.list().len()), ("1.9", 1));
+    assert_eq!(version.as_str(), "1.9");
+    assert_eq!(frameworks.list().len(), 1);
     assert!(frameworks.find(&version).is_some_and(|file| file.is_file()));
     frameworks.remove(&version).expect("removed");
     assert!(frameworks.list().is_empty());

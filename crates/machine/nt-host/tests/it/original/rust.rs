@@ -64,7 +64,10 @@ fn the_sample_writes_the_same_events() {
     if original().is_none() {
         return;
     }
-    let (echo, statistics, statuses, unknown) = (0x0022_E000, 0x0022_6004, 0x0022_600C, 0x0022_2FFC);
+    let echo = 0x0022_E000;
+    let statistics = 0x0022_6004;
+    let statuses = 0x0022_600C;
+    let unknown = 0x0022_2FFC;
     let mut events = 0;
     same(built(common::built("driver_sample.sys")), |host, device| {
         let mut results = control(device, &[(echo, b"hello"), (statistics, b""), (statuses, b""), (unknown, b"")])?;
@@ -95,7 +98,8 @@ fn the_echo_driver_is_the_same() {
             let write = device.begin_write(b"hello")?;
             host.advance(Duration::from_millis(100))?;
             results.push(write.wait()?.status.to_string());
-            let (first, second) = (device.begin_read(64)?, device.begin_read(2)?);
+            let first = device.begin_read(64)?;
+            let second = device.begin_read(2)?;
             second.cancel()?;
             results.push(second.wait()?.status.to_string());
             device.sleep()?;
@@ -134,7 +138,8 @@ fn children_go_with_their_parents_in_the_same_order() {
 fn the_driver_that_misuses_the_crate_is_clean_on_the_original() {
     let Some(framework) = original() else { return };
     let host = adapted(built(driver("kmdf_misuse.sys"))).framework(framework).start().expect("DriverEntry");
-    let (first, second) = (host.add_device().expect("a device"), host.add_device().expect("a device"));
+    let first = host.add_device().expect("a device");
+    let second = host.add_device().expect("a device");
     let ask = |device: &Device, code| device.ioctl(code, b"input", 32).expect("a reply");
     // Nothing, too much, dropped, moved, nested locks, wrong types, reused input, abandoned output, all attempts, overruns.
     for (function, expected) in [
@@ -163,7 +168,8 @@ fn the_driver_that_misuses_the_crate_is_clean_on_the_original() {
 fn handles_that_outlive_their_device_do_nothing_on_the_original() {
     let Some(framework) = original() else { return };
     let host = adapted(built(driver("kmdf_misuse.sys"))).framework(framework).start().expect("DriverEntry");
-    let (first, second) = (host.add_device().expect("a device"), host.add_device().expect("a device"));
+    let first = host.add_device().expect("a device");
+    let second = host.add_device().expect("a device");
     let ask = |device: &Device, code| device.ioctl(code, b"input", 32).expect("a reply");
     assert_eq!(ask(&first, code(7)).status, NtStatus::Success);
     for device in [Some(first), None] {

@@ -11,7 +11,8 @@ fn slots_are_taken_counted_and_given_back() {
     let second = devices::add().expect("one slot is taken");
     assert_ne!(first.id(), second.id());
     assert_eq!(devices::all().count(), 2);
-    assert_eq!((first.state(), first.state().name()), (State::Added, "added"));
+    assert_eq!(first.state(), State::Added);
+    assert_eq!(first.state().name(), "added");
 
     first.set_state(State::Working);
     first.count_request();

@@ -6,8 +6,10 @@ use super::ioctl::{Command, ECHO, GET_STATISTICS, GET_STATUSES, Refusal, SET_INT
 
 #[test]
 fn codes_have_the_values_that_clients_compute() {
-    assert_eq!((ECHO, GET_STATISTICS), (0x0022_E000, 0x0022_6004));
-    assert_eq!((SET_INTERVAL, GET_STATUSES), (0x0022_A008, 0x0022_600C));
+    assert_eq!(ECHO, 0x0022_E000);
+    assert_eq!(GET_STATISTICS, 0x0022_6004);
+    assert_eq!(SET_INTERVAL, 0x0022_A008);
+    assert_eq!(GET_STATUSES, 0x0022_600C);
 }
 
 #[test]
@@ -34,8 +36,10 @@ fn statuses_need_their_size() {
     for room in 0..Statuses::SIZE {
         assert_eq!(Command::parse(GET_STATUSES, b"", room), Err(Refusal::BufferTooSmall));
     }
-    let (admin_register, admin_binary) = (3, 0xC000_0008);
-    let (register, binary) = (0xC000_009A, 0xC000_00BB);
+    let admin_register = 3;
+    let admin_binary = 0xC000_0008;
+    let register = 0xC000_009A;
+    let binary = 0xC000_00BB;
     let statuses = Statuses { register, traits: 1, descriptor_types: 2, binary, admin_register, admin_binary };
     let expected = [0x9A, 0, 0, 0xC0, 1, 0, 0, 0, 2, 0, 0, 0, 0xBB, 0, 0, 0xC0, 3, 0, 0, 0, 8, 0, 0, 0xC0];
     assert_eq!(statuses.encode(), expected);

@@ -40,7 +40,8 @@ struct Seen {
 impl Seen {
     fn add(&mut self, event: &EventRef<'_>, missed: &Missed) {
         let descriptor = &event.header.descriptor;
-        let (level, keyword) = (descriptor.level, descriptor.keyword.bits());
+        let level = descriptor.level;
+        let keyword = descriptor.keyword.bits();
         self.events += 1;
         let is_level = missed.level.is_none_or(|missed| level == missed);
         let is_keyword =

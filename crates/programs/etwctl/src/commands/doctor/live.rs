@@ -183,7 +183,8 @@ fn not_enabled(
 /// Checks what happens to events that the session accepts: losses and output.
 fn delivery(status: &SessionStatus, name: &str, checks: &mut Checks) {
     if status.has_losses() {
-        let (events, buffers) = (status.events_lost, status.log_buffers_lost);
+        let events = status.events_lost;
+        let buffers = status.log_buffers_lost;
         let unread = status.real_time_buffers_lost;
         let finding = format!("{name} lost {events} events, {buffers} buffers and {unread} real-time buffers");
         checks.advise("losses", Possible, finding, "use more or larger buffers, fewer keywords, or a faster consumer");

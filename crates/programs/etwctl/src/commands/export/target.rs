@@ -211,7 +211,8 @@ mod tests {
         assert!(send(b"HTTP/1.1 200 OK\r\n").is_ok());
         assert!(send(b"HTTP/1.1 404 Not Found\r\n").unwrap_err().to_string().ends_with("'HTTP/1.1 404 Not Found'"));
         let error = send(b"").unwrap_err().to_string();
-        assert!(error.len() < 2000 && error.contains("xxx"), "{error}");
+        assert!(error.len() < 2000, "{error}");
+        assert!(error.contains("xxx"), "{error}");
     }
 
     #[test]
@@ -251,7 +252,8 @@ mod tests {
         #[test]
         fn a_body_is_the_same_in_chunks_of_any_length(count in 1..1000_u32, lengths in vec(1..40_usize, 1..40)) {
             let body = format!("{{\"partialSuccess\":{{\"rejectedSpans\":\"{count}\"}}}}");
-            let (mut rest, mut chunks) = (body.as_bytes(), Vec::new());
+            let mut rest = body.as_bytes();
+            let mut chunks = Vec::new();
             for length in lengths.into_iter().cycle() {
                 let (chunk, after) = rest.split_at(length.min(rest.len()));
                 chunks.extend([format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat());

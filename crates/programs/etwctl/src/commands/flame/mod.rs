@@ -37,7 +37,8 @@ pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> 
         out.write_all(svg::render(&rows, &traces.title()).as_bytes())?;
     }
     out.finish()?;
-    let (with_stack, events) = (folded.with_stack, folded.events);
+    let with_stack = folded.with_stack;
+    let events = folded.events;
     command_line::info(&format!("{total} stacks; {with_stack} of {events} events have a call stack"));
     if total == 0 && folded.has_stacks {
         command_line::note("none of the trace's stacks is selected; --event draws those of other events than samples");

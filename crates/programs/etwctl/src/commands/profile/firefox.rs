@@ -112,7 +112,8 @@ impl Firefox {
     }
 
     pub(super) fn sample(&mut self, event: &EventRef<'_>, decoder: &Decoder, sample: &Sample) {
-        let (thread, time) = (self.thread(event, decoder), self.time(event));
+        let thread = self.thread(event, decoder);
+        let time = self.time(event);
         let profile = &mut self.profile;
         let frames: Vec<FrameInfo> = sample
             .frames
@@ -137,8 +138,10 @@ impl Firefox {
         let name = content.event.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| event.label());
         let fields: Vec<String> = content.fields.iter().map(ToString::to_string).collect();
         let text: String = fields.join(" ").chars().take(MAX_TEXT).collect();
-        let (thread, time) = (self.thread(event, decoder), self.time(event));
-        let (name, text) = (self.profile.intern_string(&name), self.profile.intern_string(&text));
+        let thread = self.thread(event, decoder);
+        let time = self.time(event);
+        let name = self.profile.intern_string(&name);
+        let text = self.profile.intern_string(&text);
         self.profile.add_marker(thread, MarkerTiming::Instant(time), EventMarker { name, text });
         self.markers += 1;
     }

@@ -26,7 +26,8 @@ const OF_SERVICES: [(&str, Release); 4] = [
 ];
 
 pub(super) fn check(linter: &mut Linter<'_>) {
-    let (inf, arch) = (linter.inf, linter.arch);
+    let inf = linter.inf;
+    let arch = linter.arch;
     for (build, install) in inf.installs_by_build(arch) {
         for (suffix, key, release) in DIRECTIVES {
             let section = inf.section(&format!("{}.{suffix}", install.name));
@@ -52,7 +53,8 @@ fn check_section(
         return;
     }
     for entry in section.into_iter().flat_map(|section| section.all(key)) {
-        let (name, nt) = (linter.arch.inf_name(), release.nt_version());
+        let name = linter.arch.inf_name();
+        let nt = release.nt_version();
         let text = format!(
             "{key} needs {}, but [{}] is also for Windows build {build}: give [Manufacturer] another decoration, \
              `NT{name}.{nt}...{}`, with an install section of its own",

@@ -37,7 +37,8 @@ const KNOWN: [&str; 11] = [
 ];
 
 pub(super) fn check(linter: &mut Linter<'_>) {
-    let (inf, arch) = (linter.inf, linter.arch);
+    let inf = linter.inf;
+    let arch = linter.arch;
     if inf.section("Manufacturer").is_none() {
         let is_for_others = || inf.sections().iter().any(|s| s.name.to_ascii_lowercase().starts_with("defaultinstall"));
         let installs = inf.installs(arch);

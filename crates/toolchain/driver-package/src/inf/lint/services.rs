@@ -3,7 +3,8 @@
 use super::Linter;
 
 pub(super) fn check(linter: &mut Linter<'_>) {
-    let (inf, arch) = (linter.inf, linter.arch);
+    let inf = linter.inf;
+    let arch = linter.arch;
     for device in inf.devices(arch) {
         let Some(install) = inf.install_section(&device.install, arch) else { continue };
         let name = format!("{}.Services", install.name);

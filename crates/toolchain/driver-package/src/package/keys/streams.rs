@@ -65,7 +65,9 @@ fn gzip_data(bytes: &[u8]) -> Option<&[u8]> {
 /// Returns the data of a member of a zip file that is packed.
 fn zip_data(bytes: &[u8]) -> Option<&[u8]> {
     let number = |at: usize| bytes.get(at..at + 2)?.first_chunk().map(|pair| usize::from(u16::from_le_bytes(*pair)));
-    let (method, name, extra) = (number(8)?, number(26)?, number(28)?);
+    let method = number(8)?;
+    let name = number(26)?;
+    let extra = number(28)?;
     bytes.get(30 + name + extra..).filter(|_| method == 8)
 }
 

@@ -52,7 +52,8 @@ fn hex_digit(byte: u8) -> Option<u8> {
 
 /// Returns the values of digits that only separators interrupt: white space, and the marks between numbers of two digits.
 fn runs(bytes: &[u8], digit: fn(u8) -> Option<u8>) -> Vec<Vec<u8>> {
-    let (mut runs, mut run) = (Vec::new(), Vec::new());
+    let mut runs = Vec::new();
+    let mut run = Vec::new();
     for byte in bytes {
         match (digit(*byte), byte) {
             (Some(value), _) => run.push(value),
@@ -75,7 +76,9 @@ fn runs(bytes: &[u8], digit: fn(u8) -> Option<u8>) -> Vec<Vec<u8>> {
 fn decoded(digits: &[u8], bits: u32) -> Vec<Vec<u8>> {
     let alignments = if bits == 6 { 4 } else { 2 };
     let decode = |from: usize| {
-        let (mut value, mut count, mut bytes) = (0_u32, 0, Vec::new());
+        let mut value = 0_u32;
+        let mut count = 0;
+        let mut bytes = Vec::new();
         for digit in digits.iter().skip(from) {
             value = value << bits & 0xffff | u32::from(*digit);
             count += bits;

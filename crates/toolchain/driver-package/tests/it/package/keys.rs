@@ -33,7 +33,8 @@ impl Firmware {
     fn refused(&self, content: &[u8]) -> Option<String> {
         fs::write(self.0.join("firmware.bin"), content).unwrap();
         let problems = self.1.make(&signer()).err()?;
-        assert_eq!((problems.0[0].rule.as_str(), problems.0[0].file.as_str()), ("private-key", "firmware.bin"));
+        assert_eq!(problems.0[0].rule.as_str(), "private-key");
+        assert_eq!(problems.0[0].file.as_str(), "firmware.bin");
         Some(problems.to_string())
     }
 }
@@ -70,7 +71,8 @@ fn hex(bytes: &[u8], between: &str) -> Vec<u8> {
 fn the_key_that_signs_is_found_in_every_encoding() {
     let firmware = Firmware::new("keys-own");
     let key = key("signer.pem");
-    let (pkcs8, pkcs1) = (key.to_pkcs8_der().unwrap(), key.to_pkcs1_der().unwrap());
+    let pkcs8 = key.to_pkcs8_der().unwrap();
+    let pkcs1 = key.to_pkcs1_der().unwrap();
     let pem = encode_string("PRIVATE KEY", LineEnding::LF, pkcs8.as_bytes()).unwrap();
     let prime = key.primes()[0].to_bytes_be();
     let little: Vec<u8> = prime.iter().rev().copied().collect();
@@ -113,7 +115,8 @@ fn the_key_that_signs_is_found_in_every_encoding() {
 fn keys_of_others_are_found_by_their_containers() {
     let firmware = Firmware::new("keys-others");
     let key = key("short.pem");
-    let (pkcs8, pkcs1) = (key.to_pkcs8_der().unwrap(), key.to_pkcs1_der().unwrap());
+    let pkcs8 = key.to_pkcs8_der().unwrap();
+    let pkcs1 = key.to_pkcs1_der().unwrap();
     let curve =
         [&[0x30, 0x31, 2, 1, 1, 4, 0x20][..], &[7; 32], b"\xa0\x0a\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07"].concat();
     let encrypted = b"\x30\x1d\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0d\x30\x00\x04\x0c0123456789ab";

@@ -48,7 +48,9 @@ impl Authority {
                     &format!("ec_paramgen_curve:{name}"),
                 ]);
             }
-            let (secret, request, certificate) = (format!("{name}.key"), format!("{name}.req"), format!("{name}.pem"));
+            let secret = format!("{name}.key");
+            let request = format!("{name}.req");
+            let certificate = format!("{name}.pem");
             let subject = format!("/CN={name}");
             made.openssl(&["req", "-newkey", key, "-nodes", "-subj", &subject, "-keyout", &secret, "-out", &request]);
             let extensions = format!("{kind}.txt");
@@ -103,7 +105,8 @@ impl Authority {
     }
 
     pub(crate) fn sign_file(&self, file: &str, name: &str, with: &str, more: &[&str]) -> PathBuf {
-        let (certificate, key) = (format!("{with}.pem"), format!("{with}.key"));
+        let certificate = format!("{with}.pem");
+        let key = format!("{with}.key");
         let first = ["sign", "-certs", &certificate, "-key", &key, "-in", file, "-out", name];
         let mut command = std::process::Command::new("osslsigncode");
         let output = command.current_dir(&self.folder).args(first).args(more).output().unwrap();

@@ -45,14 +45,17 @@ fn names_of_microsoft_without_its_keys_are_not_trusted() {
     // The authority is left out: nobody can check the publisher's certificate.
     let folder = package("trust-left-out", &publisher(&place, DRIVER, false, true));
     let account = catalog(&folder, &Context::new(TIME));
-    assert_eq!((account.verdict(), account.trust()), (Verdict::Unjudged, Trust::None), "{account}");
-    assert!(account.to_string().contains("CANNOT BE JUDGED") && account.to_string().contains("--trusted"), "{account}");
+    assert_eq!(account.verdict(), Verdict::Unjudged, "{account}");
+    assert_eq!(account.trust(), Trust::None, "{account}");
+    assert!(account.to_string().contains("CANNOT BE JUDGED"), "{account}");
+    assert!(account.to_string().contains("--trusted"), "{account}");
     assert!(adopted(&folder, &Context::new(TIME)).contains("TestMode       = $true"));
 
     // It is included: the chain is whole, but anybody can make it.
     let folder = package("trust-self-signed", &publisher(&place, DRIVER, true, true));
     let account = catalog(&folder, &Context::new(TIME));
-    assert_eq!((account.verdict(), account.trust()), (Verdict::Valid, Trust::None), "{account}");
+    assert_eq!(account.verdict(), Verdict::Valid, "{account}");
+    assert_eq!(account.trust(), Trust::None, "{account}");
     assert!(account.to_string().contains("driver.cat: valid, not trusted\n"), "{account}");
     assert!(account.to_string().contains(PUBLISHER), "{account}");
     // The authority's key is a weakness, not a failure.
@@ -94,7 +97,8 @@ fn only_a_pinned_root_and_a_usage_for_drivers_make_a_signature_that_the_kernel_a
         let last = bytes.len() - 1;
         bytes[last] ^= 1;
         let account = verify::file(&folder.join("driver.cat"), &bytes, None, &context);
-        assert_eq!((account.verdict(), account.trust()), (Verdict::NotValid, Trust::None), "{account}");
+        assert_eq!(account.verdict(), Verdict::NotValid, "{account}");
+        assert_eq!(account.trust(), Trust::None, "{account}");
     }
 }
 
@@ -111,12 +115,14 @@ fn only_an_authority_issues_certificates() {
 fn a_root_that_the_user_gives_is_trusted_but_not_by_the_kernel() {
     let place = tools::folder("trust-given");
     let folder = package("trust-given", &publisher(&place, DRIVER, true, true));
-    let (own, root) = (key("signer.pem"), key("short.pem"));
+    let own = key("signer.pem");
+    let root = key("short.pem");
     let authority = crate::chains::AUTHORITY;
     let wanted = crate::chains::Wanted { subject: authority, issuer: authority, is_authority: true, usages: &[] };
     let given = |key| vec![der::Encode::to_der(&wanted.make(key, key)).unwrap()];
     let account = catalog(&folder, &Context { trusted: given(&root), ..Context::new(TIME) });
-    assert_eq!((account.verdict(), account.trust()), (Verdict::Valid, Trust::Given), "{account}");
+    assert_eq!(account.verdict(), Verdict::Valid, "{account}");
+    assert_eq!(account.trust(), Trust::Given, "{account}");
     let account = catalog(&folder, &Context { trusted: given(&own), ..Context::new(TIME) });
     assert_eq!(account.verdict(), Verdict::NotValid, "the same name with another key: {account}");
 }

@@ -124,7 +124,8 @@ impl Module {
         for field in &self.records[record] {
             let join = |path: &str| if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
             let anonymous = field.name.starts_with("Anonymous") || field.name.starts_with("__bindgen_anon");
-            let (inner_shown, inner_written) = (if anonymous { shown.to_owned() } else { join(shown) }, join(written));
+            let inner_shown = if anonymous { shown.to_owned() } else { join(shown) };
+            let inner_written = join(written);
             if !anonymous && !field.name.contains("bitfield") {
                 found.insert(inner_shown.clone(), inner_written.clone());
             }
@@ -162,7 +163,9 @@ fn field(line: &str) -> Option<Field> {
 
 /// Returns the types of the parameters in the text after an opening parenthesis.
 fn parameters(text: &str) -> Vec<String> {
-    let (mut depth, mut found, mut current) = (0_u32, Vec::new(), String::new());
+    let mut depth = 0_u32;
+    let mut found = Vec::new();
+    let mut current = String::new();
     // The `>` in the arrow of a callback is not a closing bracket.
     for c in text.replace("->", "\u{2192}").chars() {
         match c {

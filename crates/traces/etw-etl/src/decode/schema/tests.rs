@@ -73,8 +73,10 @@ fn decoded(schema: EventSchema, pointer: PointerSize, payload: &[u8]) -> Decoded
     let is_whole = shown.raw.is_none();
     assert_eq!(shown.raw.as_deref(), (!is_whole).then_some(payload));
     let identity = decoder.identify(&event.as_ref());
-    assert_eq!((identity.is_whole, identity.has_schema), (is_whole, true), "{shown}");
-    assert_eq!((identity.provider.as_deref(), identity.event.as_deref()), (Some("P"), Some("E")));
+    assert_eq!(identity.is_whole, is_whole, "{shown}");
+    assert!(identity.has_schema, "{shown}");
+    assert_eq!(identity.provider.as_deref(), Some("P"));
+    assert_eq!(identity.event.as_deref(), Some("E"));
     assert_eq!(decoder.visit(&event.as_ref(), &mut |_, _| {}).map(|(_, is_whole)| is_whole), Some(is_whole));
     shown
 }
@@ -87,7 +89,8 @@ fn shown(field: SchemaField, pointer: PointerSize, payload: &[u8]) -> Result<(St
     if let Some(error) = decoded.error {
         return Err(error);
     }
-    assert_eq!((decoded.fields.len(), decoded.fields[1].to_string().as_str()), (2, "last=119"), "{decoded}");
+    assert_eq!(decoded.fields.len(), 2, "{decoded}");
+    assert_eq!(decoded.fields[1].to_string().as_str(), "last=119", "{decoded}");
     Ok((decoded.fields[0].node.to_string(), decoded.fields[0].in_type))
 }
 
@@ -106,7 +109,9 @@ const FOUR: PointerSize = PointerSize::Four;
 fn every_encoding_takes_its_bytes() {
     let sized = |encoding, length| SchemaField { length: Extent::Fixed(length), ..field(encoding) };
     let counted = |encoding, count| SchemaField { count: Extent::Fixed(count), ..field(encoding) };
-    let (text16, text8, binary) = (InType::CStr16, InType::CStr8, InType::Binary);
+    let text16 = InType::CStr16;
+    let text8 = InType::CStr8;
+    let binary = InType::Binary;
     let ipv6 = SchemaField { out: OutType::IPv6, ..value(binary) };
     let sid = [1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 32, 2, 0, 0];
     let user64 = [&[9; 16][..], &sid].concat();
@@ -230,7 +235,9 @@ fn only_events_of_the_kernel_may_end_before_a_field() {
     let two = [value(InType::U32), value(InType::U32)];
     let of = |source, fields: &[SchemaField], top, payload: &[u8]| decoded(schema(source, fields, top), EIGHT, payload);
     let old = of(Source::BuiltIn, &two, 2, &[1, 0, 0, 0]);
-    assert_eq!((old.error, old.fields.len(), old.raw), (None, 1, None));
+    assert_eq!(old.error, None);
+    assert_eq!(old.fields.len(), 1);
+    assert_eq!(old.raw, None);
     assert_eq!(of(Source::File, &two, 2, &[1, 0, 0, 0]).error, Some(DecodeError::Payload));
     assert_eq!(of(Source::BuiltIn, &two, 2, &[1, 0, 0, 0, 2]).error, Some(DecodeError::Payload), "within a field");
     assert_eq!(of(Source::BuiltIn, &two, 2, &[]).error, Some(DecodeError::Payload), "no field at all");
@@ -349,7 +356,9 @@ fn events_are_looked_up_by_what_identifies_them() {
     assert_eq!(decoder.provider_name(&kernel(0x0501, 9).as_ref()).as_deref(), Some("Named"));
     assert_eq!(decoder.decode(&kernel(0x0501, 9).as_ref()).provider.as_deref(), Some("Named"));
     let unknown = decoder.identify(&kernel(0x0501, 9).as_ref());
-    assert_eq!((unknown.provider.as_deref(), unknown.event, unknown.has_schema), (Some("Named"), None, false));
+    assert_eq!(unknown.provider.as_deref(), Some("Named"));
+    assert_eq!(unknown.event, None);
+    assert!(!unknown.has_schema);
     assert!(unknown.is_whole, "no payload");
 }
 
@@ -396,17 +405,24 @@ fn a_source_that_is_added_finds_what_was_unknown() {
 fn events_that_describe_themselves_are_identified() {
     let mut decoder = Decoder::default();
     let whole = decoder.identify(&trace_logging("T", |builder| builder.u8("a", 1)).as_ref());
-    assert_eq!((whole.provider.as_deref(), whole.event.as_deref()), (Some("TestProvider"), Some("T")));
-    assert!(whole.has_schema && whole.is_whole);
+    assert_eq!(whole.provider.as_deref(), Some("TestProvider"));
+    assert_eq!(whole.event.as_deref(), Some("T"));
+    assert!(whole.has_schema);
+    assert!(whole.is_whole);
     let cut = decoder.identify(&crate::testing::event_of(b"\x08\x00\x00E\0a\0\x08", &[5]).as_ref());
-    assert!(cut.has_schema && !cut.is_whole);
+    assert!(cut.has_schema);
+    assert!(!cut.is_whole);
     let more = decoder.identify(&crate::testing::event_of(b"\x05\x00\x00E\0", &[5]).as_ref());
-    assert!(more.has_schema && !more.is_whole);
+    assert!(more.has_schema);
+    assert!(!more.is_whole);
     let text = decoder
         .identify(&read(&EventData { flags: FLAG_STRING_ONLY, payload: b"h\0\0\0", ..EventData::default() }).as_ref());
-    assert!(text.event.is_none() && text.has_schema && text.is_whole);
+    assert!(text.event.is_none());
+    assert!(text.has_schema);
+    assert!(text.is_whole);
     let foreign = decoder.identify(&read_record(&[0x09, 0, 13, 0xC0, 5, 0, 0, 0, 1], 0).as_ref());
-    assert!(!foreign.has_schema && !foreign.is_whole);
+    assert!(!foreign.has_schema);
+    assert!(!foreign.is_whole);
 }
 
 /// Names one address of process 4.

@@ -118,7 +118,8 @@ impl FormatWriter for Html {
         let number = self.events;
         self.events += 1;
         self.spans.see(event, decoded, time, Some(number));
-        let (rest_events, rest_bytes) = (self.max_events / REST, self.max_bytes / usize::try_from(REST).unwrap_or(1));
+        let rest_events = self.max_events / REST;
+        let rest_bytes = self.max_bytes / usize::try_from(REST).unwrap_or(1);
         if self.leading + 1 == self.events
             && self.held < self.max_events - rest_events
             && self.bytes < self.max_bytes - rest_bytes

@@ -31,7 +31,8 @@ pub(crate) fn append(format: u16, packed: &[u8], size: usize, out: &mut Vec<u8>)
     out.resize(start + size + MARGIN, 0);
     let mut output = Output::new(out.get_mut(start..).unwrap_or_default());
     let result = unpack(packed, &mut output);
-    let (length, is_full) = (output.len(), output.is_full());
+    let length = output.len();
+    let is_full = output.is_full();
     out.truncate(start + length);
     match result {
         Ok(()) if is_full => Ok(()),

@@ -72,7 +72,8 @@ impl<'a> Output<'a> {
         if distance == 0 || distance > self.length || length > self.limit - self.length {
             return Err(Damaged);
         }
-        let (from, to) = (self.length - distance, self.length);
+        let from = self.length - distance;
+        let to = self.length;
         self.length += length;
         if distance >= BLOCK && length <= BLOCK {
             let (before, behind) = self.bytes.split_at_mut_checked(to).ok_or(Damaged)?;

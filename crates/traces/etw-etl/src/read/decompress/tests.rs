@@ -93,7 +93,8 @@ fn push_long(out: &mut Vec<u8>, number: usize) {
 
 /// Encodes tokens as plain LZ77.
 fn pack_xpress(tokens: &[Token]) -> Vec<u8> {
-    let (mut out, mut half) = (Vec::new(), None);
+    let mut out = Vec::new();
+    let mut half = None;
     for group in tokens.chunks(32) {
         let bits = group.iter().enumerate().filter(|(_, token)| matches!(token, Match(..)));
         let flags = bits.fold(0, |flags, (place, _)| flags | 1_u32 << (31 - place));
@@ -163,7 +164,8 @@ fn pack_huffman(tokens: &[Token]) -> Vec<u8> {
     out.extend([0; 4]);
     // Where the word with the next bit and the word after it are. A decoder reads two words ahead, so these are before the
     // bytes that follow a symbol.
-    let (mut places, mut count) = ([256, 258], 0);
+    let mut places = [256, 258];
+    let mut count = 0;
     let mut put = |out: &mut Vec<u8>, value: usize, width: u32| {
         for bit in (0..width).rev() {
             if count == 16 {
@@ -239,7 +241,8 @@ fn huffman_tables_must_use_every_code() {
 fn pack_lznt1(chunks: &[&[Token]]) -> Vec<u8> {
     let mut out = Vec::new();
     for tokens in chunks {
-        let (mut body, mut done) = (Vec::new(), 0_usize);
+        let mut body = Vec::new();
+        let mut done = 0_usize;
         for group in tokens.chunks(8) {
             let bits = group.iter().enumerate().filter(|(_, token)| matches!(token, Match(..)));
             body.push(bits.fold(0, |flags, (place, _)| flags | 1_u8 << place));

@@ -49,7 +49,9 @@ impl<'a> StackWalk<'a> {
         if mode != Mode::Addresses && data.len() < if is_32_bit { 4 } else { 8 } {
             return None;
         }
-        let (stamp, process, thread) = (u64_at(start, 0)?, u32_at(start, 8)?, u32_at(start, 12)?);
+        let stamp = u64_at(start, 0)?;
+        let process = u32_at(start, 8)?;
+        let thread = u32_at(start, 12)?;
         Some(Self { stamp, process, thread, mode, is_32_bit, data })
     }
 
@@ -101,7 +103,8 @@ pub(super) struct Walked {
 impl Walked {
     /// Collects the stacks of events with the time stamp `from` or a later one.
     pub(super) fn new(buffer: &Buffer, from: u64) -> Self {
-        let (mut parts, mut words) = (Vec::new(), Vec::new());
+        let mut parts = Vec::new();
+        let mut words = Vec::new();
         for slot in &buffer.slots {
             if let Some(walk) = StackWalk::parse(slot.layout, buffer.record(*slot)).filter(|walk| walk.stamp >= from) {
                 let start = words.len();

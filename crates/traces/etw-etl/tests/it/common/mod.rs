@@ -72,7 +72,8 @@ pub(crate) fn write(
     name: &str,
     build: impl FnOnce(EventBuilder<'_>) -> EventBuilder<'_>,
 ) {
-    let (mut metadata, mut payload) = (vec![0; 8192], vec![0; 8192]);
+    let mut metadata = vec![0; 8192];
+    let mut payload = vec![0; 8192];
     let (metadata, payload) = build(EventBuilder::new(&mut metadata, &mut payload, name, 0)).finish().unwrap();
     let traits = traits();
     let items = ExtendedItem::trace_logging(&traits, metadata);
@@ -95,7 +96,8 @@ pub(crate) fn write_simple(path: &Path) {
     for number in 0..20_u32 {
         let cpu = u16::try_from(number % 3).unwrap();
         write(&mut writer, cpu, 1_000_100 + u64::from(number) * 10, &format!("Simple{}", number % 2), |builder| {
-            let (name, text) = (format!("name {number}\0"), format!("text {number}"));
+            let name = format!("name {number}\0");
+            let text = format!("text {number}");
             builder
                 .u32("Number", number)
                 .i16("Signed", -5)

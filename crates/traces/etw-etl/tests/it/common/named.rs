@@ -37,7 +37,9 @@ const fn pair(low: u64, high: u64) -> u64 {
 
 fn system(hook_id: u16, version: u16, timestamp: u64, payload: &[u8]) -> Vec<u8> {
     let size = u16::try_from(SYSTEM_SIZE + payload.len()).unwrap();
-    let (header_type, process_id, thread_id) = (TYPE_SYSTEM_64, Some(500), Some(70));
+    let header_type = TYPE_SYSTEM_64;
+    let process_id = Some(500);
+    let thread_id = Some(70);
     let header = SystemHeader {
         version,
         header_type,

@@ -24,7 +24,9 @@ impl Drop for Key {
 impl Key {
     /// Opens or creates a key. Returns whether it is new.
     fn create(path: &str) -> Result<(Self, bool), Win32Error> {
-        let (path, mut key, mut disposition) = (wide(path), ptr::null_mut(), 0);
+        let path = wide(path);
+        let mut key = ptr::null_mut();
+        let mut disposition = 0;
         // SAFETY: the path ends with NUL; there is no class and no security descriptor; `key` and `disposition` are writable.
         check(unsafe {
             RegCreateKeyExW(
@@ -49,7 +51,8 @@ impl Key {
             RegistryValue::Qword(number) => (REG_QWORD, number.to_le_bytes().to_vec()),
             RegistryValue::Binary(bytes) => (REG_BINARY, bytes.clone()),
         };
-        let (name, size) = (wide(name), length(bytes.len())?);
+        let name = wide(name);
+        let size = length(bytes.len())?;
         // SAFETY: the key is open for setting values; the name ends with NUL; the data has `size` bytes, and text ends with NUL.
         check(unsafe { RegSetValueExW(self.0, name.as_ptr(), 0, kind, bytes.as_ptr(), size) })
     }
