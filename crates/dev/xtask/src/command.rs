@@ -11,6 +11,8 @@ pub(crate) struct Command {
     /// What the command does, for `cargo xtask COMMAND --help`.
     pub(crate) details: &'static str,
     pub(crate) flags: &'static [Flag],
+    /// Whether it only prints a list, which its reader need not read to the end.
+    pub(crate) only_lists: bool,
     pub(crate) run: fn(&Context) -> Result<(), Error>,
 }
 

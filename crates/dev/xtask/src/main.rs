@@ -69,7 +69,7 @@ fn run(arguments: &[String]) -> Result<Printed, Error> {
             Ok(Printed::Listing)
         }
         Invocation::Run { command, flags, words } => {
-            let is_listing = flags.contains(&LIST);
+            let is_listing = command.only_lists || flags.contains(&LIST);
             (command.run)(&Context::new(flags).with_words(words))?;
             Ok(if is_listing { Printed::Listing } else { Printed::Result })
         }

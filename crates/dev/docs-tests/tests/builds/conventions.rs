@@ -137,7 +137,7 @@ enum Printed {
 }
 
 /// Commands of every program that print to standard output.
-const PRINTERS: [(&str, &[&str], Printed); 25] = [
+const PRINTERS: [(&str, &[&str], Printed); 26] = [
     ("cargo-driver", &["--help"], Printed::Listing),
     ("cargo-driver", &["completions", "bash"], Printed::Listing),
     ("cargo-driver", &["list", "--", "--all"], Printed::Listing),
@@ -163,6 +163,7 @@ const PRINTERS: [(&str, &[&str], Printed); 25] = [
     ("xtask", &["--help"], Printed::Listing),
     ("xtask", &["fuzz", "--list"], Printed::Listing),
     ("xtask", &["help", "demo"], Printed::Listing),
+    ("xtask", &["modules", "nt-kernel"], Printed::Listing),
 ];
 
 /// Every program is in the table.

@@ -49,6 +49,7 @@ calls, kmdf, host, matrix, devices, fuzz, build (kit and second build), setup
         Flag { name: "--only PARTS", summary: "measures only these parts, for example: host,matrix" },
         Flag { name: "--traces FOLDER", summary: "also decodes the recorded traces in this folder" },
     ],
+    only_lists: false,
     run,
 };
 

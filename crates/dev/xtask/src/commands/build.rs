@@ -22,6 +22,7 @@ target/driver/x64 or target/driver/arm64. Files that the build did not make are
 named.
 ",
     flags: &FLAGS,
+    only_lists: false,
     run,
 };
 

@@ -24,6 +24,7 @@ Writes the trace (demo.etl), its events as JSON Lines (demo.json), and a page
 that shows them in a browser (demo.html) to target/demo.
 ",
     flags: &[Flag { name: "--os RELEASE", summary: "the release to imitate, win7 or later (default: win11-24h2)" }],
+    only_lists: false,
     run,
 };
 

@@ -23,6 +23,7 @@ docs/your-driver-on-windows.md explains. Files of the same machine replace each
 other. Without a file, the pages are written from the files that are there.
 ",
     flags: &[Flag { name: "FILE...", summary: "files named evidence.json" }],
+    only_lists: false,
     run,
 };
 

@@ -31,6 +31,7 @@ Ctrl-C ends a run early.
         Flag { name: "--replay FILE", summary: "runs the target once, on this file" },
         Flag { name: "--list", summary: "prints the targets" },
     ],
+    only_lists: false,
     run,
 };
 

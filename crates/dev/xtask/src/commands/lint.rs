@@ -25,6 +25,7 @@ the IRQL at which they may be called. Checks the spelling with typos. Installs
 missing components.
 ",
     flags: &[],
+    only_lists: false,
     run,
 };
 

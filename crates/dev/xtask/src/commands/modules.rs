@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::suggest::nearest;
-use driver_build::Error;
+use driver_build::{Error, output};
 
 pub(super) const COMMAND: Command = Command {
     name: "modules",
@@ -19,6 +19,7 @@ Prints each module below the crate's src folder with the first sentence of its
 documentation. Without a crate, lists the crates of all products.
 ",
     flags: &[Flag { name: "CRATE", summary: "the name of a crate's folder, for example etw-etl" }],
+    only_lists: true,
     run,
 };
 
@@ -32,7 +33,7 @@ fn run(context: &Context) -> Result<(), Error> {
     };
     let width = lines.iter().map(|line| line.name.len()).max().unwrap_or(0);
     for Line { name, text } in lines {
-        println!("{name:<width$}  {text}");
+        output::print_line(&format!("{name:<width$}  {text}"));
     }
     Ok(())
 }

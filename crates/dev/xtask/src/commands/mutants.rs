@@ -30,6 +30,7 @@ with the reasons. The logs are in target/mutants/PACKAGE/mutants.out.
         Flag { name: "--shard K/N", summary: "only part K, from 0 to N-1, of N equal parts" },
         Flag { name: LIST, summary: "prints the mutants without testing them" },
     ],
+    only_lists: false,
     run,
 };
 

@@ -37,6 +37,7 @@ nothing. This works on every host.
         Flag { name: "--debug", summary: "packages the dev profile instead of release" },
         Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (default: driver-sample's)" },
     ],
+    only_lists: false,
     run,
 };
 

@@ -40,6 +40,7 @@ for arm64 and the tutorial.
         Flag { name: QUICK, summary: "formatting and unit tests only" },
         Flag { name: LIST, summary: "prints the steps without running them" },
     ],
+    only_lists: false,
     run,
 };
 
