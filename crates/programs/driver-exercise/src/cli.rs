@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use command_line::units::duration;
-use command_line::{Inputs, OutputError, OutputPath, Outputs, VERSION, end, end_listing, error, exit, info, print};
+use command_line::{
+    Inputs, Output, OutputError, OutputPath, Outputs, VERSION, end, end_listing, error, exit, info, print,
+};
 use driver_exercise::{Evidence, Exercise, Local, Options, Plan, Progress, Status, StepResult, classes, page, trace};
 
 /// Exercises a driver package on this Windows machine, and keeps what happened as evidence.
@@ -231,16 +233,32 @@ fn write_page(line: &Page) -> Result<u8, Failure> {
     let readme = line.readme.as_ref().map(|readme| outputs.file("--readme", readme)).transpose().map_err(refused)?;
     let all: Vec<Evidence> =
         line.files.iter().map(|path| Evidence::read(path)).collect::<Result<_, _>>().map_err(usage)?;
+    // The README is read before anything is written: without its row, neither file changes.
+    let readme = readme
+        .map(|readme| {
+            let text = with_row(&readme, &page::row(&all))?;
+            Ok((readme, text))
+        })
+        .transpose()?;
     out.write(page::page(&all)).map_err(refused)?;
-    if let Some(readme) = readme {
-        let text = fs::read_to_string(&readme).map_err(|error| at(readme.as_ref(), &error))?;
-        let row = page::row(&all);
-        let lines: Vec<&str> =
-            text.lines().map(|line| if line.starts_with(page::ROW) { row.as_str() } else { line }).collect();
-        if !lines.contains(&row.as_str()) {
-            return Err(at(readme.as_ref(), &format!("no line begins with `{}`", page::ROW)));
-        }
-        readme.write(lines.join("\n") + "\n").map_err(refused)?;
+    if let Some((readme, text)) = readme {
+        readme.write(text).map_err(refused)?;
     }
     Ok(exit::SUCCESS)
+}
+
+/// Returns the text of a README with the row of the evidence replaced.
+fn with_row(readme: &Output, row: &str) -> Result<String, Failure> {
+    let text = fs::read_to_string(readme).map_err(|error| at(readme.as_ref(), &error))?;
+    let mut replaced = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let is_row = line.starts_with(page::ROW);
+        replaced |= is_row;
+        lines.push(if is_row { row } else { line });
+    }
+    if !replaced {
+        return Err(at(readme.as_ref(), &format!("no line begins with `{}`", page::ROW)));
+    }
+    Ok(lines.join("\n") + "\n")
 }

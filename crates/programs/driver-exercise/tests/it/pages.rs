@@ -49,6 +49,22 @@ fn an_output_never_replaces_an_input() {
     }
 }
 
+/// The page and the row belong together: a README that has no row is found before the page is written.
+#[test]
+fn no_page_is_written_without_the_row() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outputs-row");
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("README.md"), "# No table\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_driver-exercise"));
+    let output =
+        command.args(["page", "--out", "page.md", "--readme", "README.md"]).current_dir(&dir).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("no line begins with"), "{errors}");
+    assert!(!dir.join("page.md").exists(), "{errors}");
+}
+
 /// The client and the expected trace may be in the package's folder, in which a run writes files of these names.
 #[test]
 fn a_run_keeps_the_client_and_the_trace_that_it_was_given() {
