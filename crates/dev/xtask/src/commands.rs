@@ -11,6 +11,7 @@ mod loom;
 mod modules;
 mod mutants;
 mod package;
+mod publish;
 mod test;
 
 use crate::command::Command;
@@ -27,4 +28,5 @@ pub(crate) static COMMANDS: &[Command] = &[
     bench::COMMAND,
     evidence::COMMAND,
     modules::COMMAND,
+    publish::COMMAND,
 ];
