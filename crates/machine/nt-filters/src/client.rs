@@ -1,8 +1,8 @@
 //! What clients do with files of the volume.
 
 use etw_types::NtStatus;
+use nt_kernel::io::file::volume;
 use nt_kernel::io::text::new_string;
-use nt_kernel::io::volume;
 use nt_kernel::{Answer, RequestKind, kernel, lock};
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{Outcome, fail};

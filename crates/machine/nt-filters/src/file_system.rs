@@ -1,8 +1,9 @@
 //! The file system below all minifilters: performs an operation on the volume's files.
 
 use etw_types::NtStatus;
-use nt_kernel::io::listing::{self, Query};
-use nt_kernel::io::{file_info, mdl, volume};
+use nt_kernel::io::file::listing::{self, Query};
+use nt_kernel::io::file::{info, volume};
+use nt_kernel::io::mdl;
 use nt_kernel::{kernel, lock};
 use nt_processor::layout::{FLT_IO_PARAMETER_BLOCK, IO_STATUS_BLOCK, MDL, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr};
@@ -118,14 +119,14 @@ fn write(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
 fn query(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
     let file = iopb.TargetFileObject;
     let size = lock(&kernel().io).volume.size(file.address()).ok_or(NtStatus::InvalidParameter)?;
-    let (status, bytes) = file_info::query(file, word(iopb, 1) as u32, size, word(iopb, 0) as u32)?;
+    let (status, bytes) = info::query(file, word(iopb, 1) as u32, size, word(iopb, 0) as u32)?;
     GuestPtr::<u8>::new(word(iopb, 2)).write_all(&bytes)?;
     Ok((status, bytes.len() as u64))
 }
 
 fn set(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
     let bytes = GuestPtr::<u8>::new(word(iopb, 4)).array(word(iopb, 0) & u64::from(u32::MAX)).read()?;
-    let status = file_info::set(iopb.TargetFileObject, word(iopb, 1) as u32, &bytes)?;
+    let status = info::set(iopb.TargetFileObject, word(iopb, 1) as u32, &bytes)?;
     if status.is_success() && matches!(word(iopb, 1) as u32, FileRenameInformation | FileRenameInformationEx) {
         state().cached.remove(&iopb.TargetFileObject);
     }

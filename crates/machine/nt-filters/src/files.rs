@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 use nt_kernel::ex::object::{self, Lifetime};
-use nt_kernel::io::volume;
+use nt_kernel::io::file::volume;
 use nt_kernel::{kernel, lock};
 use nt_processor::layout::{ACCESS_STATE, IO_SECURITY_CONTEXT, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _};

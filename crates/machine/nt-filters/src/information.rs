@@ -1,7 +1,7 @@
 //! What minifilters can ask about other minifilters: names and altitudes of filters, instances and volumes, and the order of instances.
 
 use etw_types::NtStatus;
-use nt_kernel::io::volume;
+use nt_kernel::io::file::volume;
 use nt_processor::layout::{DEVICE_OBJECT, UNICODE_STRING};
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{APC, FILTER_MANAGER, Ignored, Out, Outcome, done, fail, routines};

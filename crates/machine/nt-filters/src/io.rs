@@ -1,7 +1,7 @@
 //! Files that minifilters read, write and ask about themselves. Only the instances below the caller's see these operations.
 
 use etw_types::NtStatus;
-use nt_kernel::io::volume;
+use nt_kernel::io::file::volume;
 use nt_processor::layout::{IO_STATUS_BLOCK, MDL, UNICODE_STRING};
 use nt_processor::memory::{Code, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done, routines};

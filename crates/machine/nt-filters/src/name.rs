@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 use nt_kernel::ex::handle::KernelHandle;
-use nt_kernel::io::{file_info, volume};
+use nt_kernel::io::file::{info, volume};
 use nt_kernel::pool::Kind;
 use nt_kernel::{kernel, lock};
 use nt_processor::image::Leaving;
@@ -76,7 +76,7 @@ routines! { pub(super) ROUTINES;
             return fail(NtStatus::FltInvalidNameRequest);
         }
         let name = String::from_utf16_lossy(&name.array(u64::from(length) / 2).read()?);
-        let Some(path) = file_info::destination(file.address(), &name) else {
+        let Some(path) = info::destination(file.address(), &name) else {
             return fail(NtStatus::InvalidParameter);
         };
         let path = lock(&kernel().io).volume.spelled(&path);

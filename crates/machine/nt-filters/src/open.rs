@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 use nt_kernel::ex::handle::KernelHandle;
 use nt_kernel::ex::object;
-use nt_kernel::io::volume;
+use nt_kernel::io::file::volume;
 use nt_processor::layout::{IO_STATUS_BLOCK, OBJECT_ATTRIBUTES};
 use nt_processor::memory::{GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{Call, FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done, fail, routines};

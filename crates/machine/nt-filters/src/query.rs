@@ -1,7 +1,7 @@
 //! What minifilters can ask the filter manager: about volumes, files, requestors and routines.
 
 use etw_types::NtStatus;
-use nt_kernel::io::volume;
+use nt_kernel::io::file::volume;
 use nt_kernel::pool::{self, Kind};
 use nt_kernel::sync::process;
 use nt_kernel::{kernel, lock};

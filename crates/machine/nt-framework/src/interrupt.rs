@@ -8,8 +8,8 @@
 //! object that is not connected follows `shared/irphandlers/pnp/interruptobject.cpp`.
 
 use etw_types::NtStatus;
-use nt_kernel::io::interrupt::{self as io, Service};
-use nt_kernel::io::resources::{self, DEVICE_IRQL, Interrupt as Resource};
+use nt_kernel::io::hardware::interrupt::{self as io, Service};
+use nt_kernel::io::hardware::resources::{self, DEVICE_IRQL, Interrupt as Resource};
 use nt_kernel::sync::worker::submit;
 use nt_kernel::{call_back, kernel};
 use nt_processor::layout::{

@@ -1,8 +1,8 @@
 //! The entry points of the class driver.
 
 use etw_types::NtStatus;
+use nt_kernel::io::device::{self as objects, stack};
 use nt_kernel::io::request::{complete_with, dispatch_to, forward};
-use nt_kernel::io::{device as objects, stack};
 use nt_kernel::{RequestKind, call_back, kernel};
 use nt_processor::layout::{HID_DEVICE_EXTENSION, HID_MINIDRIVER_REGISTRATION, IRP};
 use nt_processor::memory::{Code, GuestPtr};

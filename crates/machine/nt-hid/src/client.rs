@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use etw_types::NtStatus;
-use nt_kernel::io::client::{self as sender, Completion};
 use nt_kernel::io::mdl;
+use nt_kernel::io::request::client::{self as sender, Completion};
 use nt_kernel::io::request::{self, complete_with};
 use nt_kernel::{RequestKind, kernel, lock};
 use nt_processor::layout::{HID_COLLECTION_INFORMATION, HID_XFER_PACKET, IRP};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use etw_types::NtStatus;
-use nt_kernel::io::client::Submission;
+use nt_kernel::io::device::{self as objects, stack};
+use nt_kernel::io::request::client::Submission;
 use nt_kernel::io::request::complete_with;
-use nt_kernel::io::{device as objects, stack};
 use nt_kernel::{kernel, lock};
 use nt_processor::layout::{HID_DEVICE_ATTRIBUTES, IO_STACK_LOCATION, IRP};
 use nt_processor::memory::{Fault, GuestPtr};

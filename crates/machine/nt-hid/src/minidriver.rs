@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 use nt_kernel::RequestKind;
-use nt_kernel::io::client::{self, Completion, Packet, Submission};
+use nt_kernel::io::request::client::{self, Completion, Packet, Submission};
 use nt_kernel::io::request::{self, dispatch_to};
 use nt_processor::layout::MDL;
 use nt_processor::memory::{Code, Fault, GuestPtr};

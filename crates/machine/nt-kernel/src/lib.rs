@@ -71,14 +71,13 @@ pub fn routines() -> impl Iterator<Item = &'static Routine> {
     const FAMILIES: &[&[&[Routine]]] = &[
         etw::ROUTINES,
         ex::ROUTINES,
-        io::ROUTINES,
         pci::ROUTINES,
         pool::ROUTINES,
         registry::ROUTINES,
         rtl::ROUTINES,
         sync::ROUTINES,
     ];
-    FAMILIES.iter().copied().flatten().copied().flatten()
+    FAMILIES.iter().chain(io::ROUTINES).copied().flatten().copied().flatten()
 }
 
 /// All state that a driver's calls can change.
@@ -104,29 +103,29 @@ pub struct Kernel {
     /// The notification routines of processes, threads, images, objects and the registry.
     pub notifications: Mutex<ex::Notifications>,
     /// The registrations for plug-and-play notifications.
-    pub plug_play: Mutex<Vec<io::plug_play::Registered>>,
+    pub plug_play: Mutex<Vec<io::pnp::notification::Registered>>,
     /// Drivers, devices, links and IRPs.
     pub io: Mutex<io::request::Io>,
     /// The results of requests to the devices below.
-    pub answers: io::below::Answers,
+    pub answers: io::device::below::Answers,
     /// The buffers of clients that change while the driver uses them.
     changing: exception::changing::Buffers,
     /// The memory of clients.
     pub client_memory: Mutex<client_memory::ClientMemory>,
     pub(crate) tables: Mutex<rtl::table::Tables>,
     /// The device interfaces.
-    pub interfaces: Mutex<io::interface::Interfaces>,
+    pub interfaces: Mutex<io::device::interface::Interfaces>,
     /// The connected interrupts.
-    pub interrupts: Mutex<io::interrupt::Interrupts>,
+    pub interrupts: Mutex<io::hardware::interrupt::Interrupts>,
     pub(crate) pci: Mutex<pci::Space>,
     /// The devices that are registered with the power framework.
-    pub power: Mutex<Vec<io::power_framework::Managed>>,
+    pub power: Mutex<Vec<io::pnp::power_framework::Managed>>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
     /// The registered providers.
     pub etw: Mutex<etw::Writers>,
     /// The locks that threads hold.
     pub locks: Mutex<verify::locks::Locks>,
-    pub(crate) cancel_lock: io::cancel::CancelLock,
+    pub(crate) cancel_lock: io::request::cancel::CancelLock,
     /// The keys and values.
     pub registry: Mutex<registry::keys::Registry>,
     /// The registry values that the driver looked for and did not find, as `--registry` names them.
@@ -146,10 +145,10 @@ pub struct Kernel {
 static KERNEL: Part<Kernel> = Part::new();
 
 const REQUEST_RULES: RequestRules = RequestRules {
-    lock_released: io::rules::lock_released,
-    sets_event: io::rules::sets_event,
-    is_for_client: io::rules::is_for_client,
-    is_for_user: io::rules::is_for_user,
+    lock_released: io::request::rules::lock_released,
+    sets_event: io::request::rules::sets_event,
+    is_for_client: io::request::rules::is_for_client,
+    is_for_user: io::request::rules::is_for_user,
 };
 
 /// The functions that fault handling calls in this layer.
@@ -161,7 +160,7 @@ const HOOKS: Hooks = Hooks {
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
     page_table: || kernel().table.page_table(),
-    endless_wait: io::dispatching::endless_wait,
+    endless_wait: io::request::dispatching::endless_wait,
 };
 
 /// The functions that the object manager calls above it.
@@ -211,7 +210,7 @@ impl Kernel {
             notifications: Mutex::default(),
             plug_play: Mutex::default(),
             io: Mutex::default(),
-            answers: io::below::Answers::default(),
+            answers: io::device::below::Answers::default(),
             changing: exception::changing::Buffers::default(),
             client_memory: Mutex::default(),
             tables: Mutex::default(),
@@ -222,7 +221,7 @@ impl Kernel {
             registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
-            cancel_lock: io::cancel::CancelLock::default(),
+            cancel_lock: io::request::cancel::CancelLock::default(),
             registry: Mutex::new(registry::keys::Registry::new(&config)),
             missing_values: Mutex::default(),
             close_clients,
@@ -298,7 +297,7 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     };
     check_irql(routine, index, &Call::new(entry.name, slots, from));
     kernel.scheduler.pause();
-    io::rules::calls(routine);
+    io::request::rules::calls(routine);
     let site = if routine.keeps { verify::calls::remember(from) } else { from };
     let call = Call::new(entry.name, slots, site);
     let value = match kernel.table.scripted(index, &call, &kernel.config) {

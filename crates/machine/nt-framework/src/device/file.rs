@@ -1,7 +1,7 @@
 //! File objects: a client opens a device, sends requests, and closes the device.
 
 use etw_types::NtStatus;
-use nt_kernel::io::open;
+use nt_kernel::io::file::file_object;
 use nt_kernel::io::text::new_string;
 use nt_kernel::sync::worker::submit;
 use nt_kernel::{RequestKind, call_back, kernel};
@@ -100,9 +100,9 @@ pub fn open(device: Handle, name: &str) -> Outcome<Handle> {
 /// Returns why a device cannot be opened, or `None` if only the driver can refuse.
 pub fn why_not_opened(device: Handle) -> Option<&'static str> {
     if !object::exists(device) {
-        return Some(open::GONE);
+        return Some(file_object::GONE);
     }
-    with_device(device, |device| device.init.exclusive && device.opened > 0).then_some(open::IN_USE)
+    with_device(device, |device| device.init.exclusive && device.opened > 0).then_some(file_object::IN_USE)
 }
 
 fn open_file(device: Handle, name: &str) -> Outcome<Handle> {

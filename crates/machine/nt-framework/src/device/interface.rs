@@ -1,7 +1,7 @@
 //! Device interfaces: how clients find a device.
 
 use etw_types::{Guid, NtStatus};
-use nt_kernel::io::interface::link;
+use nt_kernel::io::device::interface::link;
 use nt_processor::layout::{GUID, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};

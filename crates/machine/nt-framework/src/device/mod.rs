@@ -13,7 +13,7 @@ pub(crate) mod state;
 use etw_types::{Guid, NtStatus};
 use nt_kernel::RequestKind;
 use nt_kernel::ex::object as references;
-use nt_kernel::io::{device as wdm, names};
+use nt_kernel::io::device::{self as wdm, names};
 use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use nt_processor::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use nt_verifier::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};

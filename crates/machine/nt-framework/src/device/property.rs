@@ -1,7 +1,7 @@
 //! The names and properties of devices.
 
 use etw_types::NtStatus;
-use nt_kernel::io::interface::{property, store};
+use nt_kernel::io::device::interface::{property, store};
 use nt_kernel::kernel;
 use nt_processor::layout::{DEVICE_OBJECT, WDF_OBJECT_ATTRIBUTES};
 use nt_processor::memory::GuestPtr;

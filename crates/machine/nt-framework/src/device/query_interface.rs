@@ -6,8 +6,9 @@
 
 use etw_types::NtStatus;
 use nt_kernel::call_back;
-use nt_kernel::io::client::Submission;
-use nt_kernel::io::{interface, pnp};
+use nt_kernel::io::device::interface;
+use nt_kernel::io::pnp;
+use nt_kernel::io::request::client::Submission;
 use nt_processor::cpu::thread;
 use nt_processor::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
 use nt_processor::memory::{GuestPtr, Opaque, OrStop as _};

@@ -1,7 +1,7 @@
 //! `AddDevice`: the driver creates a device on a new physical device.
 
 use etw_types::NtStatus;
-use nt_kernel::io::{device as wdm, stack};
+use nt_kernel::io::device::{self as wdm, stack};
 use nt_kernel::{call_back, kernel};
 use nt_processor::layout::DEVICE_OBJECT;
 use nt_processor::memory::GuestPtr;

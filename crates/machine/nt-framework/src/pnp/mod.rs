@@ -11,7 +11,7 @@ pub(crate) mod transition;
 pub(crate) mod turn;
 
 use etw_types::NtStatus;
-use nt_kernel::io::stack;
+use nt_kernel::io::device::stack;
 use nt_kernel::sync::worker::submit;
 use nt_processor::memory::{Fault, OrStop as _};
 use nt_verifier::routine::{Outcome, fail};

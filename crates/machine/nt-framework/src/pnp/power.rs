@@ -1,7 +1,7 @@
 //! The order of plug-and-play and power events, as Microsoft documents it for function drivers.
 
 use etw_types::NtStatus;
-use nt_kernel::io::resources;
+use nt_kernel::io::hardware::resources;
 use nt_kernel::kernel;
 use nt_processor::memory::OrStop as _;
 use windows_constants::framework::{WdfPowerDeviceD3, WdfPowerDeviceD3Final};

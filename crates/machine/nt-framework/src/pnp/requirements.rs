@@ -4,7 +4,7 @@
 
 use etw_types::NtStatus;
 use nt_kernel::call_back;
-use nt_kernel::io::resources;
+use nt_kernel::io::hardware::resources;
 use nt_processor::layout::{IO_RESOURCE_DESCRIPTOR, WDF_OBJECT_ATTRIBUTES};
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::{DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, fail, functions};

@@ -1,8 +1,8 @@
 //! The framework's dispatch routine: what it does with the IRPs that drivers send to framework devices.
 
 use etw_types::NtStatus;
-use nt_kernel::io::bus;
 use nt_kernel::io::device::FRAMEWORK_DISPATCH;
+use nt_kernel::io::pnp::bus;
 use nt_kernel::{RequestKind, call_back};
 use nt_processor::layout::{DEVICE_OBJECT, IRP};
 use nt_processor::memory::{GuestPtr, OrStop as _};

@@ -4,8 +4,9 @@
 //! to one of the driver's queues.
 
 use etw_types::NtStatus;
-use nt_kernel::io::client::Mode;
-use nt_kernel::io::{exchange, request};
+use nt_kernel::io::request;
+use nt_kernel::io::request::client::Mode;
+use nt_kernel::io::request::exchange;
 use nt_kernel::{IoRequest, RequestKind, call_back};
 use nt_processor::cpu::thread;
 use nt_processor::layout::IRP;

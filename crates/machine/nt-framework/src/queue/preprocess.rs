@@ -4,8 +4,10 @@
 //! IRP for the driver's callback, which completes it, keeps it, or passes it on to the framework.
 
 use etw_types::NtStatus;
-use nt_kernel::io::client::{self as packets, Mode, Submission};
-use nt_kernel::io::{exchange, mdl, open, request};
+use nt_kernel::io::file::file_object;
+use nt_kernel::io::request::client::{self as packets, Mode, Submission};
+use nt_kernel::io::request::exchange;
+use nt_kernel::io::{mdl, request};
 use nt_kernel::{IoRequest, RequestKind, call_back};
 use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice};
@@ -146,7 +148,7 @@ pub(crate) fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE
     if let Some(known) = known {
         return Ok(known);
     }
-    let object = open::new_file(wdm, "")?;
+    let object = file_object::new_file(wdm, "")?;
     with_device(device, |device| device.file_objects.push((file, object)));
     Ok(object)
 }

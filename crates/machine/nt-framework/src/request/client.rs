@@ -1,7 +1,7 @@
 //! The client of a device: sends requests and waits, for a limited time, until they are completed.
 
 use etw_types::NtStatus;
-use nt_kernel::io::exchange;
+use nt_kernel::io::request::exchange;
 use nt_kernel::{Answer, IoRequest, kernel};
 use nt_verifier::exception::changing;
 use nt_verifier::routine::{Outcome, fail};

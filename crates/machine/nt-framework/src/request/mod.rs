@@ -8,7 +8,7 @@ pub(crate) mod parts;
 pub(crate) mod user_buffers;
 
 use etw_types::NtStatus;
-use nt_kernel::io::client::Packet;
+use nt_kernel::io::request::client::Packet;
 use nt_kernel::{RequestKind, kernel};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};

@@ -1,7 +1,7 @@
 //! I/O targets: the device below the driver's device, and devices that the driver opens by name or by device object.
 //!
 //! A target sends requests while it is started, keeps them while it is stopped, and refuses them while it is purged or
-//! closed. The devices of other drivers are scripted, see [`below`](nt_kernel::io::below). A device of the driver
+//! closed. The devices of other drivers are scripted, see [`below`](nt_kernel::io::device::below). A device of the driver
 //! under test receives the requests itself. [`crate::target::send`] sends the requests, [`crate::target::open`] opens targets, and
 //! [`crate::target::state`] starts and stops them.
 

@@ -1,9 +1,10 @@
 //! Requests that a driver sends to I/O targets: sends, cancels and completes them. [`crate::target::format`] formats them.
 
 use etw_types::NtStatus;
-use nt_kernel::io::below::{self, Response};
-use nt_kernel::io::client::Mode;
-use nt_kernel::io::{exchange, request as packets};
+use nt_kernel::io::device::below::{self, Response};
+use nt_kernel::io::request as packets;
+use nt_kernel::io::request::client::Mode;
+use nt_kernel::io::request::exchange;
 use nt_kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};

@@ -8,7 +8,7 @@ use nt_processor::layout::{DRIVER_OBJECT, IMAGE_DOS_HEADER, IMAGE_NT_HEADERS64, 
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use windows_constants::image::{IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY, LDRP_IMAGE_INTEGRITY_FORCED};
 
-use super::text::new_string;
+use crate::io::text::new_string;
 use crate::{kernel, lock};
 
 type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;

@@ -5,7 +5,7 @@ use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{ANY, DISPATCH, Ignored, PASSIVE, routines};
 use nt_verifier::verify::{self, Rule};
 
-use super::device::Held;
+use crate::io::device::Held;
 use crate::pool;
 use crate::sync::worker::submit;
 use crate::{call_back, kernel, lock};

@@ -4,8 +4,10 @@ use std::sync::Mutex;
 
 use etw_types::NtStatus;
 use nt_framework::Handle;
-use nt_kernel::io::client::Mode;
-use nt_kernel::io::{exchange, open, stack};
+use nt_kernel::io::device::stack;
+use nt_kernel::io::file::file_object;
+use nt_kernel::io::request::client::Mode;
+use nt_kernel::io::request::exchange;
 use nt_kernel::{Answer, IoRequest, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT};
@@ -99,14 +101,14 @@ impl File {
     pub(super) fn open(device: Device, name: &str) -> Outcome<Self> {
         Ok(match device {
             Device::Framework(device) => Self::Framework(device, nt_framework::open(device, name)?),
-            Device::Packets(device) => Self::Packets(device, open::open(device, name, Mode::User)?),
+            Device::Packets(device) => Self::Packets(device, file_object::open(device, name, Mode::User)?),
         })
     }
 
     pub(super) fn close(self) {
         match self {
             Self::Framework(device, file) => nt_framework::close(device, file),
-            Self::Packets(_, file) => open::close(file),
+            Self::Packets(_, file) => file_object::close(file),
         }
     }
 
@@ -114,7 +116,7 @@ impl File {
     pub(super) fn why_not_opened(device: Device) -> Option<&'static str> {
         match device {
             Device::Framework(device) => nt_framework::why_not_opened(device),
-            Device::Packets(device) => open::why_not_opened(device).or_stop(),
+            Device::Packets(device) => file_object::why_not_opened(device).or_stop(),
         }
     }
 

@@ -4,7 +4,10 @@ use std::io as std_io;
 
 use etw_types::NtStatus;
 use nt_kernel::config::BeforeEntry;
-use nt_kernel::io::{device, interrupt, modules, plug_play, power_framework, registration, stack};
+use nt_kernel::io::device::stack;
+use nt_kernel::io::hardware::interrupt;
+use nt_kernel::io::pnp::{notification, power_framework};
+use nt_kernel::io::{device, modules, registration};
 use nt_kernel::pool::paging;
 use nt_kernel::registry::keys;
 use nt_kernel::sync::scheduler::Timer;
@@ -321,7 +324,7 @@ fn gone(resident: &Resident) {
     lock(&kernel.notifications).report_leaks(leaving);
     if leaving.is_last() {
         registration::forget();
-        plug_play::forget();
+        notification::forget();
         lock(&kernel.callbacks).forget();
         interrupt::forget();
         power_framework::forget();

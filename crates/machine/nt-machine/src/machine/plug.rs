@@ -6,8 +6,11 @@
 use etw_types::NtStatus;
 use nt_framework::Handle;
 use nt_kernel::ex::{self, Notification, Notified};
-use nt_kernel::io::wmi::WmiRequest;
-use nt_kernel::io::{device, interrupt, names, plug_play, pnp, stack, wmi};
+use nt_kernel::io::device::{names, stack};
+use nt_kernel::io::hardware::interrupt;
+use nt_kernel::io::pnp::notification;
+use nt_kernel::io::wmi::{self, WmiRequest};
+use nt_kernel::io::{device, pnp};
 use nt_kernel::{Answer, IoRequest, kernel, lock};
 use nt_processor::memory::{GuestPtr, OrStop as _};
 use nt_verifier::routine::Failure;
@@ -141,7 +144,7 @@ impl Machine {
         let Notification::TargetDevice { device, event } = notification else {
             return ex::raise(notification).or_stop();
         };
-        let mut outcome = plug_play::raise(device, *event).or_stop();
+        let mut outcome = notification::raise(device, *event).or_stop();
         for status in nt_framework::target_changed(device, *event) {
             outcome.add(status);
         }
