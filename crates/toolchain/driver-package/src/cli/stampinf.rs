@@ -124,7 +124,7 @@ fn processor(name: &str) -> Result<Arch, String> {
 
 /// Parses a version. Windows accepts one to four parts, at least one of them not zero.
 fn parse_version(text: &str) -> Result<[u16; 4], String> {
-    let parts: Option<Vec<u16>> = text.split('.').map(|part| part.parse().ok()).collect();
+    let parts: Option<Vec<u16>> = text.split('.').map(|part| part.parse::<u16>().ok()).collect();
     let parts = parts.filter(|parts| parts.len() <= 4 && parts.iter().any(|part| *part != 0));
     let parts = parts.ok_or_else(|| format!("'{text}' is not a version: expected for example 1.0.0.1"))?;
     let mut parts = parts.into_iter();
