@@ -94,7 +94,7 @@ constants! {
 
     "`FWPS_STREAM_ACTION_TYPE`, fwpsk.h."
     u32 {
-        FWPS_STREAM_ACTION_DROP_CONNECTION = 3,
+        FWPS_STREAM_ACTION_DROP_CONNECTION = 2,
     }
 
     "Address families, ws2def.h."

@@ -31,7 +31,7 @@ constants! {
         SynchronizationEvent = 1,
     }
 
-    "Types of objects that begin with a `DISPATCHER_HEADER`: `KOBJECTS` of the kernel's public symbols."
+    "Types of objects that begin with a `DISPATCHER_HEADER`: `KOBJECTS` of the kernel's public symbols, as it is since Windows 8.1."
     u8 {
         EventSynchronizationObject = 1,
         MutantObject = 2,
@@ -42,7 +42,7 @@ constants! {
         TimerNotificationObject = 8,
         TimerSynchronizationObject = 9,
         DpcObject = 19,
-        ThreadedDpcObject = 24,
+        ThreadedDpcObject = 26,
     }
 
     "The type of a device queue: `KOBJECTS` of the kernel's public symbols."

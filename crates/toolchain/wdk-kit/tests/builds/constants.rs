@@ -15,121 +15,115 @@ use windows_constants::Constant;
 use crate::published::{kit, published};
 use crate::support::metadata;
 
-/// Constants that the metadata and the bindings lack, by the source of their values.
-const UNDECLARED: &[(&str, &[&str])] = &[
+/// Constants that the metadata and the bindings lack: the source of their values, and each value as the source has it.
+const UNDECLARED: &[(&str, &[(&str, u128)])] = &[
     (
         "https://learn.microsoft.com/windows-hardware/drivers/kernel/pool_flags",
         &[
-            "POOL_FLAG_NON_PAGED",
-            "POOL_FLAG_NON_PAGED_EXECUTE",
-            "POOL_FLAG_PAGED",
-            "POOL_FLAG_RAISE_ON_FAILURE",
-            "POOL_FLAG_UNINITIALIZED",
+            ("POOL_FLAG_UNINITIALIZED", 2),
+            ("POOL_FLAG_RAISE_ON_FAILURE", 0x20),
+            ("POOL_FLAG_NON_PAGED", 0x40),
+            ("POOL_FLAG_NON_PAGED_EXECUTE", 0x80),
+            ("POOL_FLAG_PAGED", 0x100),
         ],
     ),
+    ("MinGW-w64: ddk/include/ddk/wdm.h", &[("CM_RESOURCE_INTERRUPT_MESSAGE_TOKEN", 0xFFFF_FFFE)]),
     (
-        "https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/ns-wdm-_io_resource_descriptor",
-        &["CM_RESOURCE_INTERRUPT_MESSAGE_TOKEN"],
+        "MinGW-w64: ddk/include/ddk/wmilib.h",
+        &[("IrpProcessed", 0), ("IrpNotCompleted", 1), ("IrpNotWmi", 2), ("IrpForward", 3)],
     ),
+    ("MinGW-w64: crt/_mingw.h", &[("_TRUNCATE", 0xFFFF_FFFF_FFFF_FFFF)]),
     (
-        "https://learn.microsoft.com/windows-hardware/drivers/ddi/wmilib/ne-wmilib-sysctl_irp_disposition",
-        &["IrpForward", "IrpNotCompleted", "IrpNotWmi", "IrpProcessed"],
-    ),
-    (
-        "https://learn.microsoft.com/windows-hardware/drivers/ddi/fltkernel/ns-fltkernel-_flt_context_registration",
-        &["FLT_VARIABLE_SIZED_CONTEXTS"],
-    ),
-    (
-        "https://learn.microsoft.com/windows-hardware/drivers/ddi/fwpsk/ne-fwpsk-fwps_callout_notify_type_",
-        &["FWPS_CALLOUT_NOTIFY_ADD_FILTER", "FWPS_CALLOUT_NOTIFY_DELETE_FILTER"],
-    ),
-    (
-        "https://learn.microsoft.com/windows-hardware/drivers/ddi/fwpsk/ne-fwpsk-fwps_packet_injection_state_",
+        "MinGW-w64: include/hidclass.h",
         &[
-            "FWPS_PACKET_INJECTED_BY_OTHER",
-            "FWPS_PACKET_INJECTED_BY_SELF",
-            "FWPS_PACKET_NOT_INJECTED",
-            "FWPS_PACKET_PREVIOUSLY_INJECTED_BY_SELF",
+            ("IOCTL_HID_SET_FEATURE", 0xB_0191),
+            ("IOCTL_HID_SET_OUTPUT_REPORT", 0xB_0195),
+            ("IOCTL_HID_GET_FEATURE", 0xB_0192),
+            ("IOCTL_HID_GET_INPUT_REPORT", 0xB_01A2),
+            ("IOCTL_HID_GET_MANUFACTURER_STRING", 0xB_01BA),
+            ("IOCTL_HID_GET_PRODUCT_STRING", 0xB_01BE),
+            ("IOCTL_HID_GET_SERIALNUMBER_STRING", 0xB_01C2),
+            ("IOCTL_HID_GET_INDEXED_STRING", 0xB_01E2),
+            ("IOCTL_HID_GET_COLLECTION_INFORMATION", 0xB_01A8),
+            ("IOCTL_HID_GET_COLLECTION_DESCRIPTOR", 0xB_0193),
+            ("IOCTL_HID_FLUSH_QUEUE", 0xB_0197),
         ],
     ),
     (
-        "https://learn.microsoft.com/windows-hardware/drivers/ddi/fwpsk/ne-fwpsk-fwps_stream_action_type_",
-        &["FWPS_STREAM_ACTION_DROP_CONNECTION"],
-    ),
-    (
-        "https://learn.microsoft.com/windows-hardware/drivers/ddi/fwpsk/ns-fwpsk-fwps_stream_data0_",
-        &["FWPS_STREAM_FLAG_RECEIVE", "FWPS_STREAM_FLAG_SEND"],
-    ),
-    ("https://learn.microsoft.com/cpp/c-runtime-library/errno-constants", &["EINVAL", "ERANGE", "STRUNCATE"]),
-    ("https://learn.microsoft.com/cpp/c-runtime-library/truncate", &["_TRUNCATE"]),
-    ("microsoft/Windows-Driver-Frameworks: src/publicinc/wdf/kmdf/1.27/wdfresource.h", &["WDF_INSERT_AT_END"]),
-    (
-        "microsoft/Windows-Driver-Frameworks: src/publicinc/wdf/kmdf/1.25/wdfstatus.h",
+        "dahall/Vanara: PInvoke/Hid/HidPort.cs (MinGW-w64 calls its own values wrong)",
         &[
-            "STATUS_WDF_BUSY",
-            "STATUS_WDF_INTERNAL_ERROR",
-            "STATUS_WDF_NOT_ENOUGH_MAP_REGISTERS",
-            "STATUS_WDF_NO_CALLBACK",
-            "STATUS_WDF_PARENT_ASSIGNMENT_NOT_ALLOWED",
-            "STATUS_WDF_PAUSED",
+            ("IOCTL_HID_GET_DEVICE_DESCRIPTOR", 0xB_0003),
+            ("IOCTL_HID_GET_REPORT_DESCRIPTOR", 0xB_0007),
+            ("IOCTL_HID_READ_REPORT", 0xB_000B),
+            ("IOCTL_HID_WRITE_REPORT", 0xB_000F),
+            ("IOCTL_HID_GET_STRING", 0xB_0013),
+            ("IOCTL_HID_GET_DEVICE_ATTRIBUTES", 0xB_0027),
         ],
     ),
     (
-        "MinGW-w64: ddk/include/ddk/hidport.h",
+        "Device Class Definition for HID 1.11, section 7.1",
+        &[("HID_HID_DESCRIPTOR_TYPE", 0x21), ("HID_REPORT_DESCRIPTOR_TYPE", 0x22)],
+    ),
+    (
+        "USB 2.0, table 9-8: the offsets of the strings' indexes in a device descriptor",
+        &[("HID_STRING_ID_IMANUFACTURER", 14), ("HID_STRING_ID_IPRODUCT", 15), ("HID_STRING_ID_ISERIALNUMBER", 16)],
+    ),
+    ("fltKernel.h of the WDK", &[("FLT_VARIABLE_SIZED_CONTEXTS", 0xFFFF_FFFF_FFFF_FFFF)]),
+    (
+        "fwpsk.h of the WDK",
         &[
-            "HID_HID_DESCRIPTOR_TYPE",
-            "HID_REPORT_DESCRIPTOR_TYPE",
-            "HID_STRING_ID_IMANUFACTURER",
-            "HID_STRING_ID_IPRODUCT",
-            "HID_STRING_ID_ISERIALNUMBER",
-            "IOCTL_HID_GET_DEVICE_ATTRIBUTES",
-            "IOCTL_HID_GET_DEVICE_DESCRIPTOR",
-            "IOCTL_HID_GET_REPORT_DESCRIPTOR",
-            "IOCTL_HID_GET_STRING",
-            "IOCTL_HID_READ_REPORT",
-            "IOCTL_HID_WRITE_REPORT",
+            ("FWPS_CALLOUT_NOTIFY_ADD_FILTER", 0),
+            ("FWPS_CALLOUT_NOTIFY_DELETE_FILTER", 1),
+            ("FWPS_PACKET_NOT_INJECTED", 0),
+            ("FWPS_PACKET_INJECTED_BY_SELF", 1),
+            ("FWPS_PACKET_INJECTED_BY_OTHER", 2),
+            ("FWPS_PACKET_PREVIOUSLY_INJECTED_BY_SELF", 3),
+            ("FWPS_STREAM_ACTION_DROP_CONNECTION", 2),
         ],
     ),
     (
-        "MinGW-w64: ddk/include/ddk/hidclass.h",
+        "not found: the names are documented for FWPS_STREAM_DATA0, the values are ours",
+        &[("FWPS_STREAM_FLAG_RECEIVE", 1), ("FWPS_STREAM_FLAG_SEND", 0x1_0000)],
+    ),
+    ("rust-lang/libc: src/windows/mod.rs", &[("EINVAL", 22), ("ERANGE", 0x22), ("STRUNCATE", 80)]),
+    (
+        "microsoft/Windows-Driver-Frameworks: src/publicinc/wdf/kmdf/1.33/wdfresource.h",
+        &[("WDF_INSERT_AT_END", 0xFFFF_FFFF)],
+    ),
+    (
+        "microsoft/Windows-Driver-Frameworks: src/publicinc/wdf/kmdf/1.33/wdfstatus.h",
         &[
-            "IOCTL_HID_FLUSH_QUEUE",
-            "IOCTL_HID_GET_COLLECTION_DESCRIPTOR",
-            "IOCTL_HID_GET_COLLECTION_INFORMATION",
-            "IOCTL_HID_GET_FEATURE",
-            "IOCTL_HID_GET_INDEXED_STRING",
-            "IOCTL_HID_GET_INPUT_REPORT",
-            "IOCTL_HID_GET_MANUFACTURER_STRING",
-            "IOCTL_HID_GET_PRODUCT_STRING",
-            "IOCTL_HID_GET_SERIALNUMBER_STRING",
-            "IOCTL_HID_SET_FEATURE",
-            "IOCTL_HID_SET_OUTPUT_REPORT",
+            ("STATUS_WDF_INTERNAL_ERROR", 0xC020_0201),
+            ("STATUS_WDF_PAUSED", 0xC020_0203),
+            ("STATUS_WDF_BUSY", 0xC020_0204),
+            ("STATUS_WDF_NO_CALLBACK", 0xC020_020B),
+            ("STATUS_WDF_PARENT_ASSIGNMENT_NOT_ALLOWED", 0xC020_020F),
+            ("STATUS_WDF_NOT_ENOUGH_MAP_REGISTERS", 0xC020_0214),
         ],
     ),
     (
-        "the public symbols of ntoskrnl.exe: KOBJECTS",
+        "the public symbols of ntoskrnl.exe since Windows 8.1, which inserted two timers before ThreadedDpcObject: KOBJECTS",
         &[
-            "DeviceQueueObject",
-            "DpcObject",
-            "EventSynchronizationObject",
-            "MutantObject",
-            "ProcessObject",
-            "QueueObject",
-            "SemaphoreObject",
-            "ThreadObject",
-            "ThreadedDpcObject",
-            "TimerNotificationObject",
-            "TimerSynchronizationObject",
+            ("EventSynchronizationObject", 1),
+            ("MutantObject", 2),
+            ("ProcessObject", 3),
+            ("QueueObject", 4),
+            ("SemaphoreObject", 5),
+            ("ThreadObject", 6),
+            ("TimerNotificationObject", 8),
+            ("TimerSynchronizationObject", 9),
+            ("DpcObject", 19),
+            ("DeviceQueueObject", 20),
+            ("ThreadedDpcObject", 26),
         ],
     ),
     (
-        "winsiderss/phnt, whose authors read them from public symbols: ntexapi.h, ntobapi.h, ntldr.h",
-        &[
-            "LDRP_IMAGE_INTEGRITY_FORCED",
-            "ObjectNameInformation",
-            "SystemKernelDebuggerInformation",
-            "SystemModuleInformation",
-        ],
+        "winsiderss/phnt, whose authors read them from public symbols: ntexapi.h, ntobapi.h",
+        &[("ObjectNameInformation", 1), ("SystemModuleInformation", 11), ("SystemKernelDebuggerInformation", 35)],
+    ),
+    (
+        "no public header: the bit that drivers set themselves to pass the check of PsSetCreateProcessNotifyRoutineEx",
+        &[("LDRP_IMAGE_INTEGRITY_FORCED", 0x20)],
     ),
 ];
 
@@ -137,7 +131,7 @@ const UNDECLARED: &[(&str, &[&str])] = &[
 const DIFFERENT: &[(&str, &str)] = &[
     ("HIGH_LEVEL", "the bindings; the metadata has the level of 32-bit processors"),
     ("IPI_LEVEL", "the bindings; the metadata has the level of 32-bit processors"),
-    ("KI_USER_SHARED_DATA", "MinGW-w64: ddk/include/ddk/ntddk.h; the metadata has the address of 32-bit processors"),
+    ("KI_USER_SHARED_DATA", "MinGW-w64: ddk/include/ddk/wdm.h; the metadata has the address of 32-bit processors"),
 ];
 
 /// The declarations, which are read once.
@@ -208,12 +202,15 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
 /// Returns what is wrong with a constant, by what is declared.
 fn judge(constant: Constant, declared: Option<&BTreeSet<u128>>) -> Option<String> {
     let Constant { name, value } = constant;
-    let is_listed = UNDECLARED.iter().any(|(_, names)| names.contains(&name));
+    let listed = UNDECLARED.iter().flat_map(|(_, values)| *values).find(|(listed, _)| *listed == name);
     let is_different = DIFFERENT.iter().any(|(listed, _)| *listed == name);
     match declared {
-        None if is_listed => None,
-        None => Some(format!("{name}: no declaration; name its source in UNDECLARED")),
-        Some(_) if is_listed => Some(format!("{name}: declared, but listed in UNDECLARED")),
+        None => match listed {
+            Some((_, theirs)) if *theirs == value => None,
+            Some((_, theirs)) => Some(format!("{name}: {value:#x} here, {theirs:#x} in its source")),
+            None => Some(format!("{name}: no declaration; name its source in UNDECLARED")),
+        },
+        Some(_) if listed.is_some() => Some(format!("{name}: declared, but listed in UNDECLARED")),
         Some(values) if values.iter().all(|theirs| *theirs == value) == is_different => {
             Some(format!("{name}: {value:#x} here, {values:#x?} there, listed in DIFFERENT: {is_different}"))
         }
@@ -235,7 +232,11 @@ fn constants_have_the_values_of_microsofts_declarations() {
 #[test]
 fn exceptions_are_constants() {
     let names: BTreeSet<&str> = windows_constants::all().chain(statuses()).map(|constant| constant.name).collect();
-    let listed = UNDECLARED.iter().flat_map(|(_, names)| names.iter()).chain(DIFFERENT.iter().map(|(name, _)| name));
+    let listed = UNDECLARED
+        .iter()
+        .flat_map(|(_, values)| *values)
+        .map(|(name, _)| name)
+        .chain(DIFFERENT.iter().map(|(name, _)| name));
     let unknown: Vec<&&str> = listed.filter(|name| !names.contains(**name)).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
@@ -256,6 +257,7 @@ fn a_wrong_value_and_a_needless_exception_are_found() {
     assert!(judge("DO_BUFFERED_IO", 4, declared(5)).is_some());
     assert!(judge("DO_BUFFERED_IO", 4, None).is_some());
     assert_eq!(judge("POOL_FLAG_PAGED", 0x100, None), None);
+    assert!(judge("POOL_FLAG_PAGED", 0x80, None).is_some());
     assert!(judge("POOL_FLAG_PAGED", 0x100, declared(0x100)).is_some());
     assert_eq!(judge("HIGH_LEVEL", 15, declared(31)), None);
     assert!(judge("HIGH_LEVEL", 15, declared(15)).is_some());
@@ -271,7 +273,7 @@ fn values_of_every_notation_are_read() {
 }
 
 /// Returns the statuses of `etw-types`.
-fn statuses() -> impl Iterator<Item = Constant> {
+pub(crate) fn statuses() -> impl Iterator<Item = Constant> {
     let nt = NtStatus::all().iter().map(|status| (status.name(), status.as_int()));
     let win32 = Win32Error::all().iter().map(|status| (status.name(), status.as_int()));
     let results = HResult::all().iter().map(|status| (status.name(), status.as_int()));

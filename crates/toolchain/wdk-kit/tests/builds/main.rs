@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod c_code;
+mod c_constants;
 mod constants;
 mod images;
 mod layouts;

@@ -11,6 +11,7 @@
 #define WDF_NO_HANDLE NULL
 #define WDF_NO_CONTEXT NULL
 #define WDF_NO_SEND_OPTIONS NULL
+#define WDF_INSERT_AT_END ((ULONG)-1)
 #define IdleTimeoutDefaultValue ((ULONG)0)
 
 /* Other names of the callbacks for an object's end. */
