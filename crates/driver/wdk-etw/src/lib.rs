@@ -43,6 +43,11 @@
 //! `Event*` and returns [`HResult`]. The mode is a type, not a Cargo feature: both can live in one build, and an image
 //! imports what it calls and nothing else.
 //!
+//! # Names
+//!
+//! The macros find this crate under any name: renamed (`etw = { package = "wdk-etw", … }`), re-exported by a crate of
+//! yours (`pub use wdk_etw as etw;`), and inside your own macros (`$crate::etw::write_event!(…)`).
+//!
 //! # Old and new Windows
 //!
 //! `EtwSetInformation`, which carries a provider's traits, does not exist on every Windows. A provider's
@@ -79,7 +84,6 @@ pub use etw_types::{
 pub use event::manifest::WriteFlags;
 pub use event::native_string::{RawAnsiString, RawUnicodeString};
 pub use format::text::FixedText;
-pub use macros::{define_provider, start_activity, stop_activity, write_event};
 pub use provider::{
     EnableCallback, EnableRequest, FilterData, Provider, ProviderBuffer, Registration, SetInformationMode,
 };

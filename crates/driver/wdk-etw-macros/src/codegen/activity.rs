@@ -18,7 +18,7 @@ pub(crate) fn start_activity(event: &Event) -> TokenStream {
     let path = provider_reference(event);
     let provider = quote_spanned!(Span::mixed_site()=> provider);
     let scope = quote_spanned!(Span::mixed_site()=> scope);
-    let ids = Ids::with_activity(event, &quote!(::wdk_etw::__private::id_bytes(#scope.id())));
+    let ids = Ids::with_activity(event, &quote!(__wdk_etw::__private::id_bytes(#scope.id())));
     let start = enabled(event, &opcode(Opcode::Start), ids);
     let (start_items, start_call) = (start.items, start.call);
     let stop = stop(event);
@@ -28,13 +28,13 @@ pub(crate) fn start_activity(event: &Event) -> TokenStream {
             #level_and_keyword
             let #provider = #path;
             if #provider.enabled(__WDK_ETW_LEVEL, __WDK_ETW_KEYWORD) {
-                static __WDK_ETW_STOP: ::wdk_etw::__private::Event = #stop;
+                static __WDK_ETW_STOP: __wdk_etw::__private::Event = #stop;
                 #start_items
-                let #scope = ::wdk_etw::ActivityScope::<_, #result>::active(#provider, &__WDK_ETW_STOP);
+                let #scope = __wdk_etw::ActivityScope::<_, #result>::active(#provider, &__WDK_ETW_STOP);
                 let _ = #start_call;
                 #scope
             } else {
-                ::wdk_etw::ActivityScope::<_, #result>::inactive(#provider)
+                __wdk_etw::ActivityScope::<_, #result>::inactive(#provider)
             }
         }
     }
@@ -48,7 +48,7 @@ pub(crate) fn stop_activity(event: &Event) -> TokenStream {
     let metadata = metadata(event, &event.fields);
     let (items, bytes) = (metadata.items, metadata.bytes);
     let Writer { functions, call } = stop_writer(&event.fields);
-    let start = quote_spanned!(at(value.span())=> ::wdk_etw::__private::scope(#value));
+    let start = quote_spanned!(at(value.span())=> __wdk_etw::__private::scope(#value));
     quote! {
         {
             let #scope = #start;
@@ -56,7 +56,7 @@ pub(crate) fn stop_activity(event: &Event) -> TokenStream {
                 #items
                 const __WDK_ETW_FIELDS: &[::core::primitive::u8] = #bytes;
                 const __WDK_ETW_SIZE: ::core::primitive::usize =
-                    ::wdk_etw::__private::stop_metadata_size(__WDK_ETW_FIELDS.len());
+                    __wdk_etw::__private::stop_metadata_size(__WDK_ETW_FIELDS.len());
                 #functions
                 #call
             } else {
@@ -70,8 +70,8 @@ pub(crate) fn stop_activity(event: &Event) -> TokenStream {
 fn result_type(event: &Event) -> TokenStream {
     match event.result.as_ref().map(|result| result.kind) {
         None => quote!(()),
-        Some(ResultType::NtStatus) => quote!(::wdk_etw::NtStatus),
-        Some(ResultType::HResult) => quote!(::wdk_etw::HResult),
+        Some(ResultType::NtStatus) => quote!(__wdk_etw::NtStatus),
+        Some(ResultType::HResult) => quote!(__wdk_etw::HResult),
         Some(ResultType::U32) => quote!(::core::primitive::u32),
         Some(ResultType::U64) => quote!(::core::primitive::u64),
     }
@@ -83,7 +83,7 @@ fn stop(event: &Event) -> TokenStream {
     let metadata = metadata(event, event.result.as_ref().map(|result| &result.field));
     let (items, bytes) = (metadata.items, metadata.bytes);
     let descriptor = descriptor(event, &opcode(Opcode::Stop), None);
-    quote!({ #items ::wdk_etw::__private::Event::of_activity(#descriptor, #bytes) })
+    quote!({ #items __wdk_etw::__private::Event::of_activity(#descriptor, #bytes) })
 }
 
 fn opcode(opcode: Opcode) -> TokenStream {

@@ -30,7 +30,7 @@ pub(crate) fn write_event(event: &Event) -> TokenStream {
                 #items
                 #call
             } else {
-                ::wdk_etw::__private::success(#local)
+                __wdk_etw::__private::success(#local)
             }
         }
     }
@@ -39,7 +39,7 @@ pub(crate) fn write_event(event: &Event) -> TokenStream {
 /// A reference to the event's provider. Errors about its type point at its path.
 pub(super) fn provider(event: &Event) -> TokenStream {
     let path = &event.provider;
-    quote_spanned!(at(path.span())=> ::wdk_etw::__private::provider(&#path))
+    quote_spanned!(at(path.span())=> __wdk_etw::__private::provider(&#path))
 }
 
 /// The constants `__WDK_ETW_LEVEL` and `__WDK_ETW_KEYWORD`.
@@ -51,7 +51,7 @@ pub(super) fn level_and_keyword(event: &Event) -> TokenStream {
         .map(|(span, value)| quote_spanned!(at(*span)=> ::core::convert::identity::<::core::primitive::u64>(#value)));
     let keyword = if event.keywords.is_empty() { quote!(#DEFAULT_KEYWORD) } else { quote!(#(#keywords)|*) };
     quote! {
-        const __WDK_ETW_LEVEL: ::wdk_etw::Level = #level;
+        const __WDK_ETW_LEVEL: __wdk_etw::Level = #level;
         const __WDK_ETW_KEYWORD: ::core::primitive::u64 = #keyword;
     }
 }
@@ -77,8 +77,8 @@ pub(super) fn enabled(event: &Event, opcode: &TokenStream, ids: Ids) -> Enabled 
     let Writer { functions, call } = writer(&event.fields, ids);
     let items = quote! {
         #metadata_items
-        static __WDK_ETW_EVENT: ::wdk_etw::__private::Event =
-            ::wdk_etw::__private::Event::new(#descriptor, #metadata_bytes);
+        static __WDK_ETW_EVENT: __wdk_etw::__private::Event =
+            __wdk_etw::__private::Event::new(#descriptor, #metadata_bytes);
         #functions
     };
     Enabled { items, call }
@@ -93,14 +93,14 @@ pub(super) fn descriptor(event: &Event, opcode: &TokenStream, id_version: Option
     };
     let task = event.task.as_ref().map_or_else(|| quote!(0), |task| quote!(#task));
     quote! {
-        ::wdk_etw::EventDescriptor {
+        __wdk_etw::EventDescriptor {
             id: #id,
             version: #version,
             channel: #channel,
             level: __WDK_ETW_LEVEL,
             opcode: #opcode,
             task: #task,
-            keyword: ::wdk_etw::Keyword::from_bits(__WDK_ETW_KEYWORD),
+            keyword: __wdk_etw::Keyword::from_bits(__WDK_ETW_KEYWORD),
         }
     }
 }

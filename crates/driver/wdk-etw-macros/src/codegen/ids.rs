@@ -33,5 +33,5 @@ fn related(event: &Event) -> Option<TokenStream> {
 
 /// Converts the user's id to `[u8; 16]`.
 fn id_bytes(span: Span, value: &Expr) -> TokenStream {
-    quote_spanned!(at(span)=> ::wdk_etw::__private::id_bytes(#value))
+    quote_spanned!(at(span)=> __wdk_etw::__private::id_bytes(#value))
 }

@@ -83,7 +83,7 @@ impl Writer {
                 const _: () = ::core::assert!(#value.as_int() < 0x80, "a format or a field count has 7 bits: 0 to 127");
             });
         }
-        self.piece(quote_spanned!(span=> ::wdk_etw::__private::Piece::Type(#value.as_int() | #flags)));
+        self.piece(quote_spanned!(span=> __wdk_etw::__private::Piece::Type(#value.as_int() | #flags)));
     }
 
     fn tag(&mut self, tag: &Tag) {
@@ -102,7 +102,7 @@ impl Writer {
         self.checks.extend(quote_spanned! {span=>
             const _: () = ::core::assert!(#value <= 0x0FFF_FFFF, "a tag has 28 bits: 0 to 0x0FFFFFFF");
         });
-        self.piece(quote_spanned!(span=> ::wdk_etw::__private::Piece::Tag(#value)));
+        self.piece(quote_spanned!(span=> __wdk_etw::__private::Piece::Tag(#value)));
     }
 
     /// Ends the current run of bytes and adds a piece.
@@ -114,7 +114,7 @@ impl Writer {
     fn flush(&mut self) {
         if !self.bytes.is_empty() {
             let bytes = Literal::byte_string(&self.bytes);
-            self.pieces.push(quote!(::wdk_etw::__private::Piece::Bytes(#bytes)));
+            self.pieces.push(quote!(__wdk_etw::__private::Piece::Bytes(#bytes)));
             self.bytes.clear();
         }
     }
@@ -133,10 +133,10 @@ impl Writer {
         let Self { pieces, checks, .. } = self;
         let items = quote! {
             #checks
-            const __WDK_ETW_PIECES: &[::wdk_etw::__private::Piece<'static>] = &[#(#pieces),*];
+            const __WDK_ETW_PIECES: &[__wdk_etw::__private::Piece<'static>] = &[#(#pieces),*];
             const __WDK_ETW_METADATA: &[::core::primitive::u8;
-                ::wdk_etw::__private::pieces_len(__WDK_ETW_PIECES)] =
-                &::wdk_etw::__private::metadata(__WDK_ETW_PIECES);
+                __wdk_etw::__private::pieces_len(__WDK_ETW_PIECES)] =
+                &__wdk_etw::__private::metadata(__WDK_ETW_PIECES);
         };
         Metadata { items, bytes: quote!(__WDK_ETW_METADATA) }
     }

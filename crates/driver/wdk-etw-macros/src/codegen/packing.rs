@@ -37,13 +37,13 @@ impl Group {
     /// The group as a value, without its length.
     pub(super) fn value(&self) -> TokenStream {
         let values = self.values();
-        if self.count.is_some() { quote!(::wdk_etw::__private::Counted::new(#values)) } else { values }
+        if self.count.is_some() { quote!(__wdk_etw::__private::Counted::new(#values)) } else { values }
     }
 
     /// The type of that value.
     pub(super) fn kind(&self) -> TokenStream {
         let kinds = nest_kinds(&self.pieces);
-        if self.count.is_some() { quote!(::wdk_etw::__private::Counted<#kinds>) } else { kinds }
+        if self.count.is_some() { quote!(__wdk_etw::__private::Counted<#kinds>) } else { kinds }
     }
 
     /// The descriptor of the group. `name` is a variable that holds a mutable reference to it.
@@ -51,7 +51,7 @@ impl Group {
         if let Some(count) = &self.count {
             quote!(#name.close(#count))
         } else {
-            quote!(::wdk_etw::__private::value_descriptor(#name))
+            quote!(__wdk_etw::__private::value_descriptor(#name))
         }
     }
 }
@@ -65,7 +65,7 @@ fn nest(pieces: &[Piece], part: fn(&Piece) -> &TokenStream) -> TokenStream {
             let parts = shown.iter().map(part);
             let tuple = tuple(shown.len() + usize::from(!rest.is_empty()));
             let rest = (!rest.is_empty()).then(|| nest(rest, part));
-            quote!(::wdk_etw::__private::#tuple(#(#parts,)* #rest))
+            quote!(__wdk_etw::__private::#tuple(#(#parts,)* #rest))
         }
     }
 }
@@ -79,7 +79,7 @@ fn nest_kinds(pieces: &[Piece]) -> TokenStream {
             let parts = shown.iter().map(|piece| &piece.kind);
             let tuple = tuple(shown.len() + usize::from(!rest.is_empty()));
             let rest = (!rest.is_empty()).then(|| nest_kinds(rest));
-            quote!(::wdk_etw::__private::#tuple<#(#parts,)* #rest>)
+            quote!(__wdk_etw::__private::#tuple<#(#parts,)* #rest>)
         }
     }
 }

@@ -65,24 +65,24 @@ impl Payload {
             Shape::Scalar(kind) => self.scalar(name, kind, span, value),
             Shape::Time32 => self.filetime(
                 name,
-                quote_spanned!(span=> ::wdk_etw::__private::filetime_from_time32(
-                    ::wdk_etw::__private::value::<::core::primitive::i32>(#value))),
+                quote_spanned!(span=> __wdk_etw::__private::filetime_from_time32(
+                    __wdk_etw::__private::value::<::core::primitive::i32>(#value))),
             ),
             Shape::Time64 => self.filetime(
                 name,
-                quote_spanned!(span=> ::wdk_etw::__private::filetime_from_time64(
-                    ::wdk_etw::__private::value::<::core::primitive::i64>(#value))),
+                quote_spanned!(span=> __wdk_etw::__private::filetime_from_time64(
+                    __wdk_etw::__private::value::<::core::primitive::i64>(#value))),
             ),
             Shape::SystemTime => self.filetime(name, system_time(span, value)),
             Shape::NtStatus => self.fixed(
                 name,
                 quote!(::core::primitive::u32),
-                quote_spanned!(span=> ::wdk_etw::__private::ntstatus(#value)),
+                quote_spanned!(span=> __wdk_etw::__private::ntstatus(#value)),
             ),
             Shape::Pointer => self.fixed(
                 name,
                 quote!(::core::primitive::usize),
-                quote_spanned!(span=> ::wdk_etw::__private::address(#value)),
+                quote_spanned!(span=> __wdk_etw::__private::address(#value)),
             ),
             Shape::Ipv6 => {
                 self.constant(quote!(16_u16), quote!(::core::primitive::u16));
@@ -90,10 +90,10 @@ impl Payload {
             }
             Shape::Slice(kind) => {
                 self.slice(name, &rust_type(kind), span, value);
-                self.statements.push(quote!(let #name = ::wdk_etw::__private::elements(#name);));
+                self.statements.push(quote!(let #name = __wdk_etw::__private::elements(#name);));
                 let kind = rust_type(kind);
-                self.named(quote!(::wdk_etw::__private::Elements<#kind>));
-                self.counted(name, quote!(::wdk_etw::__private::element_count(#name)));
+                self.named(quote!(__wdk_etw::__private::Elements<#kind>));
+                self.counted(name, quote!(__wdk_etw::__private::element_count(#name)));
             }
             Shape::Counted(cut) => {
                 let (kind, function, word) = match cut {
@@ -102,9 +102,9 @@ impl Payload {
                     Cut::Bytes => (ValueType::U8, quote!(elements), quote!(Elements<::core::primitive::u8>)),
                 };
                 self.slice(name, &rust_type(kind), span, value);
-                self.named(quote!(::wdk_etw::__private::#word));
-                self.statements.push(quote!(let #name = ::wdk_etw::__private::#function(#name);));
-                self.counted(name, quote!(::wdk_etw::__private::byte_count(#name)));
+                self.named(quote!(__wdk_etw::__private::#word));
+                self.statements.push(quote!(let #name = __wdk_etw::__private::#function(#name);));
+                self.counted(name, quote!(__wdk_etw::__private::byte_count(#name)));
             }
             Shape::UnicodeString | Shape::AnsiString => {
                 let function = if field.shape == Shape::UnicodeString { "unicode_string" } else { "ansi_string" };
@@ -112,27 +112,27 @@ impl Payload {
                 self.parameters.push(Parameter {
                     name: quote!(#name),
                     kind: quote!(&[::core::primitive::u8]),
-                    argument: quote_spanned!(span=> ::wdk_etw::__private::#function(#value)),
+                    argument: quote_spanned!(span=> __wdk_etw::__private::#function(#value)),
                     is_slice: true,
                     counted_as: None,
                 });
-                self.counted(name, quote!(::wdk_etw::__private::byte_count(#name)));
+                self.counted(name, quote!(__wdk_etw::__private::byte_count(#name)));
             }
             Shape::CStr(kind) => {
                 let kind = rust_type(kind);
                 self.slice(name, &kind, span, value);
-                self.statements.push(quote!(let #name = ::wdk_etw::__private::until_nul(#name);));
+                self.statements.push(quote!(let #name = __wdk_etw::__private::until_nul(#name);));
                 self.bytes(name);
                 self.constant(quote!(<#kind as ::core::default::Default>::default()), kind);
             }
             Shape::Sid => {
                 self.slice(name, &rust_type(ValueType::U8), span, value);
-                self.statements.push(quote!(let #name = ::wdk_etw::__private::sid(#name)?;));
+                self.statements.push(quote!(let #name = __wdk_etw::__private::sid(#name)?;));
                 self.bytes(name);
             }
             Shape::RawField(_) | Shape::RawData => {
                 self.slice(name, &rust_type(ValueType::U8), span, value);
-                self.statements.push(quote!(let #name = ::wdk_etw::__private::elements(#name);));
+                self.statements.push(quote!(let #name = __wdk_etw::__private::elements(#name);));
                 self.bytes(name);
             }
             Shape::Struct | Shape::RawStruct(_) | Shape::RawMeta(_) => {}
@@ -144,7 +144,7 @@ impl Payload {
         if matches!(value_type, ValueType::Guid | ValueType::SystemTime) {
             self.large(name, &kind, span, value);
         } else {
-            let argument = quote_spanned!(span=> ::wdk_etw::__private::value::<#kind>(#value));
+            let argument = quote_spanned!(span=> __wdk_etw::__private::value::<#kind>(#value));
             self.fixed(name, kind, argument);
         }
     }
@@ -157,7 +157,7 @@ impl Payload {
 
     /// Adds a parameter of fixed size that does not fit in a register and is passed by reference.
     fn large(&mut self, name: &Ident, kind: &TokenStream, span: Span, value: &Expr) {
-        let argument = quote_spanned!(span=> ::wdk_etw::__private::reference::<#kind>(#value));
+        let argument = quote_spanned!(span=> __wdk_etw::__private::reference::<#kind>(#value));
         self.open.pieces.push(Piece { value: quote!(*#name), kind: kind.clone() });
         self.parameters.push(Parameter {
             name: quote!(#name),
@@ -200,7 +200,7 @@ impl Payload {
     /// Adds a descriptor for the elements of a slice.
     fn bytes(&mut self, name: &Ident) {
         self.close();
-        self.descriptors.push(quote!(::wdk_etw::__private::slice_descriptor(#name)));
+        self.descriptors.push(quote!(__wdk_etw::__private::slice_descriptor(#name)));
     }
 
     /// Adds a descriptor for the open fixed-size pieces.
@@ -218,9 +218,9 @@ impl Payload {
 fn system_time(span: Span, value: &Expr) -> TokenStream {
     quote_spanned! {span=>
         match ::std::time::SystemTime::duration_since(#value, ::std::time::SystemTime::UNIX_EPOCH) {
-            ::core::result::Result::Ok(after) => ::wdk_etw::__private::filetime_from_duration_after_1970(after),
+            ::core::result::Result::Ok(after) => __wdk_etw::__private::filetime_from_duration_after_1970(after),
             ::core::result::Result::Err(before) =>
-                ::wdk_etw::__private::filetime_from_duration_before_1970(before.duration()),
+                __wdk_etw::__private::filetime_from_duration_before_1970(before.duration()),
         }
     }
 }
@@ -240,7 +240,7 @@ fn rust_type(kind: ValueType) -> TokenStream {
         ValueType::Usize => quote!(::core::primitive::usize),
         ValueType::F32 => quote!(::core::primitive::f32),
         ValueType::F64 => quote!(::core::primitive::f64),
-        ValueType::Guid => quote!(::wdk_etw::Guid),
+        ValueType::Guid => quote!(__wdk_etw::Guid),
         ValueType::Ipv4 => quote!([::core::primitive::u8; 4]),
         ValueType::SystemTime => quote!([::core::primitive::u16; 8]),
     }

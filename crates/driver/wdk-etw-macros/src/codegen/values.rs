@@ -14,17 +14,17 @@ pub(super) fn named(value: Option<&(Span, Named)>, vocabulary: &Vocabulary, defa
     }
 }
 
-/// An expression of type `::wdk_etw::TYPE`.
+/// An expression of type `__wdk_etw::TYPE`.
 pub(super) fn typed(value: &Named, type_name: &str, span: Span) -> TokenStream {
     let span = at(span);
     let name = Ident::new(type_name, span);
     match value {
-        Named::Known(value) => quote_spanned!(span=> ::wdk_etw::#name::from_int(#value)),
+        Named::Known(value) => quote_spanned!(span=> __wdk_etw::#name::from_int(#value)),
         Named::Sized(constant) => {
             let constant = Ident::new(constant, span);
-            quote_spanned!(span=> ::wdk_etw::#name::#constant)
+            quote_spanned!(span=> __wdk_etw::#name::#constant)
         }
-        Named::Number(value) => quote_spanned!(span=> ::wdk_etw::#name::from_int(#value)),
-        Named::Value(value) => quote_spanned!(span=> ::core::convert::identity::<::wdk_etw::#name>(#value)),
+        Named::Number(value) => quote_spanned!(span=> __wdk_etw::#name::from_int(#value)),
+        Named::Value(value) => quote_spanned!(span=> ::core::convert::identity::<__wdk_etw::#name>(#value)),
     }
 }

@@ -102,10 +102,10 @@ fn from_library(payload: &Payload) -> Option<TokenStream> {
     let values = group.values();
     let mut slices = payload.parameters.iter().filter(|parameter| parameter.is_slice);
     match (slices.next(), slices.next(), payload.descriptors.len()) {
-        (None, None, 1) => Some(quote!(::wdk_etw::__private::write_values(#provider, &__WDK_ETW_EVENT, #values))),
+        (None, None, 1) => Some(quote!(__wdk_etw::__private::write_values(#provider, &__WDK_ETW_EVENT, #values))),
         (Some(slice), None, 2) => {
             let (kind, name) = (slice.counted_as.as_ref()?, &slice.name);
-            Some(quote!(::wdk_etw::__private::write_text::<#kind, _, _>(#provider, &__WDK_ETW_EVENT, #values, #name)))
+            Some(quote!(__wdk_etw::__private::write_text::<#kind, _, _>(#provider, &__WDK_ETW_EVENT, #values, #name)))
         }
         _ => None,
     }
@@ -121,8 +121,8 @@ fn own_part(payload: Payload, body: &TokenStream) -> Writer {
 fn shared_whole(payload: Payload) -> Writer {
     let names = Names::new();
     let Names { event, frame, table, .. } = &names;
-    let ids = quote!(::wdk_etw::__private::Ids::NONE);
-    let body = body(&payload, &names, &ids, &quote!(::wdk_etw::__private::CountArg::constant()));
+    let ids = quote!(__wdk_etw::__private::Ids::NONE);
+    let body = body(&payload, &names, &ids, &quote!(__wdk_etw::__private::CountArg::constant()));
     // Without fields, sharing would save less than passing the event costs.
     let is_shared = !payload.parameters.is_empty();
     let own_event = (!is_shared).then(|| quote!(let #event = __WDK_ETW_EVENT.opaque();));
@@ -156,8 +156,8 @@ fn shared_part(payload: Payload, ids: Ids) -> Writer {
         #[cold]
         #[inline(never)]
         #shared_attribute
-        fn __wdk_etw_send<'wdk_etw, M: ::wdk_etw::Mode>(
-            #provider: &::wdk_etw::Provider<M>,
+        fn __wdk_etw_send<'wdk_etw, M: __wdk_etw::Mode>(
+            #provider: &__wdk_etw::Provider<M>,
             #shared_list
         ) -> M::Status {
             #body
@@ -174,7 +174,7 @@ fn written(passed: &[Passed], body: &TokenStream) -> Writer {
         #[cold]
         #[inline(never)]
         #attribute
-        fn __wdk_etw_write<M: ::wdk_etw::Mode>(#provider: &::wdk_etw::Provider<M>, #list) -> M::Status {
+        fn __wdk_etw_write<M: __wdk_etw::Mode>(#provider: &__wdk_etw::Provider<M>, #list) -> M::Status {
             #body
         }
     };
@@ -198,23 +198,23 @@ pub(super) fn stop_writer(fields: &[Field]) -> Writer {
     let (statements, descriptors) = (&payload.statements, &payload.descriptors);
     let body = quote! {
         let ::core::option::Option::Some(#stop) = #scope.into_stop() else {
-            return <M::Status as ::wdk_etw::Status>::SUCCESS;
+            return <M::Status as __wdk_etw::Status>::SUCCESS;
         };
-        let mut #buffer = ::wdk_etw::__private::StopMetadata::<__WDK_ETW_SIZE>::new();
+        let mut #buffer = __wdk_etw::__private::StopMetadata::<__WDK_ETW_SIZE>::new();
         let #metadata = #buffer.join(#stop.event, __WDK_ETW_FIELDS);
         let #provider = #stop.provider;
-        ::wdk_etw::__private::Frame::<_, #count>::enter((#stop.result, #(#values,)*), |#frame, #table| {
-            let ids = ::wdk_etw::__private::Ids {
+        __wdk_etw::__private::Frame::<_, #count>::enter((#stop.result, #(#values,)*), |#frame, #table| {
+            let ids = __wdk_etw::__private::Ids {
                 activity: ::core::option::Option::Some(&#stop.id),
                 related: ::core::option::Option::None,
             };
-            let count = ::wdk_etw::__private::CountArg::constant();
+            let count = __wdk_etw::__private::CountArg::constant();
             #frame.send(#provider, #stop.event, ids, count, #table, |(#result, #(#groups,)*)| {
                 #(#statements)*
                 ::core::option::Option::Some([
                     #provider.traits_descriptor(),
                     #metadata,
-                    ::wdk_etw::__private::value_descriptor(#result),
+                    __wdk_etw::__private::value_descriptor(#result),
                     #(#descriptors),*
                 ])
             })
@@ -226,8 +226,8 @@ pub(super) fn stop_writer(fields: &[Field]) -> Writer {
         #[cold]
         #[inline(never)]
         #attribute
-        fn __wdk_etw_write<M: ::wdk_etw::Mode, R: ::wdk_etw::ActivityResult>(
-            #scope: ::wdk_etw::ActivityScope<M, R>,
+        fn __wdk_etw_write<M: __wdk_etw::Mode, R: __wdk_etw::ActivityResult>(
+            #scope: __wdk_etw::ActivityScope<M, R>,
             #list
         ) -> M::Status {
             #body
@@ -253,11 +253,11 @@ impl Shared {
         let id_type = || quote!(::core::option::Option<&[::core::primitive::u8; 16]>);
         let given = |name: &TokenStream, id: &Option<TokenStream>| {
             let some = quote!(::core::option::Option::Some(#name));
-            let value = if id.is_some() { some } else { quote!(::wdk_etw::__private::no_id()) };
+            let value = if id.is_some() { some } else { quote!(__wdk_etw::__private::no_id()) };
             Passed::new(name, id_type(), value)
         };
         let mut parameters = vec![
-            Passed::on(frame, quote!(::wdk_etw::__private::FrameMut<'wdk_etw, (#(#groups,)*), #descriptors>)),
+            Passed::on(frame, quote!(__wdk_etw::__private::FrameMut<'wdk_etw, (#(#groups,)*), #descriptors>)),
             Passed::new(event, event_type(), quote!(__WDK_ETW_EVENT.opaque())),
         ];
         let mut slices = payload.parameters.iter().filter(|parameter| parameter.is_slice);
@@ -267,9 +267,9 @@ impl Shared {
             // No slice needs the two registers, so they hold the ids, which the system expects there.
             None => parameters.extend([given(activity, &ids.activity), given(related, &ids.related)]),
         }
-        let count_type = quote!(::wdk_etw::__private::CountArg<#descriptors>);
-        parameters.push(Passed::new(count, count_type, quote!(::wdk_etw::__private::CountArg::passed())));
-        parameters.push(Passed::on(table, quote!(::wdk_etw::__private::TableArg<'wdk_etw>)));
+        let count_type = quote!(__wdk_etw::__private::CountArg<#descriptors>);
+        parameters.push(Passed::new(count, count_type, quote!(__wdk_etw::__private::CountArg::passed())));
+        parameters.push(Passed::on(table, quote!(__wdk_etw::__private::TableArg<'wdk_etw>)));
         parameters.extend(slices.map(|slice| Passed::on(&slice.name, slice.kind.clone())));
         // The registers are in use. Ids follow the slices, and only if the event has them.
         let mut behind = |name: &TokenStream, id: &Option<TokenStream>| {
@@ -283,7 +283,7 @@ impl Shared {
             }
         };
         let (activity, related) = (behind(activity, &ids.activity), behind(related, &ids.related));
-        let ids = quote!(::wdk_etw::__private::Ids { activity: #activity, related: #related });
+        let ids = quote!(__wdk_etw::__private::Ids { activity: #activity, related: #related });
         Self { parameters, ids }
     }
 }
@@ -295,7 +295,7 @@ impl Parameter {
 }
 
 fn event_type() -> TokenStream {
-    quote!(&'static ::wdk_etw::__private::Event)
+    quote!(&'static __wdk_etw::__private::Event)
 }
 
 /// The list of parameters, the list of arguments, and an attribute if there are many of them.
@@ -312,7 +312,7 @@ fn lists(passed: &[Passed]) -> (TokenStream, TokenStream, Option<TokenStream>) {
 fn enter(groups: &[Group], descriptors: usize, send: &TokenStream) -> TokenStream {
     let values = groups.iter().map(Group::value);
     let count = METADATA_DESCRIPTORS + descriptors;
-    quote!(::wdk_etw::__private::Frame::<_, #count>::enter((#(#values,)*), #send))
+    quote!(__wdk_etw::__private::Frame::<_, #count>::enter((#(#values,)*), #send))
 }
 
 /// The expression that fills in a frame and writes the event.

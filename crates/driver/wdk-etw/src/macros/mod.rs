@@ -1,19 +1,32 @@
-//! The declarative macros, and the documentation of all macros.
+//! The macros, and their documentation.
 //!
-//! The procedural macros are in `wdk-etw-macros`. Their documentation is here, because its links and examples need this
-//! crate.
+//! The procedural macros are in `wdk-etw-macros`. They are called through declarative macros, because only these know the
+//! path of this crate, `$crate`: a driver may have renamed the crate, or use it through a crate of its own.
 
 #[doc = include_str!("define_provider.md")]
-pub use wdk_etw_macros::define_provider;
+#[macro_export]
+macro_rules! define_provider {
+    // In braces, as rustc wants it of a macro that expands to items.
+    ($($input:tt)*) => { $crate::__private::define_provider! { [$crate] $($input)* } };
+}
 
 #[doc = include_str!("write_event.md")]
-pub use wdk_etw_macros::write_event;
+#[macro_export]
+macro_rules! write_event {
+    ($($input:tt)*) => { $crate::__private::write_event!([$crate] $($input)*) };
+}
 
 #[doc = include_str!("start_activity.md")]
-pub use wdk_etw_macros::start_activity;
+#[macro_export]
+macro_rules! start_activity {
+    ($($input:tt)*) => { $crate::__private::start_activity!([$crate] $($input)*) };
+}
 
 #[doc = include_str!("stop_activity.md")]
-pub use wdk_etw_macros::stop_activity;
+#[macro_export]
+macro_rules! stop_activity {
+    ($($input:tt)*) => { $crate::__private::stop_activity!([$crate] $($input)*) };
+}
 
 /// Converts a `std::time::SystemTime` to a `FILETIME` of Windows: an `i64` in units of 100 ns since 1601.
 ///

@@ -1,7 +1,8 @@
 //! Compiles all programs in `tests/ui` with one call of the cargo that runs the tests.
 //!
-//! The programs are the binaries of one package, which is generated in this test's folder. Cargo's JSON messages
-//! contain the errors of each program, and the paths of the programs that have no errors.
+//! The programs are the binaries of one package, which is generated in this test's folder. Those in `names` are packages
+//! of their own, which do not know `wdk-etw` by this name. Cargo's JSON messages contain the errors of each program, and
+//! the paths of the programs that have no errors.
 
 use std::fmt::{self, Write as _};
 use std::fs;
@@ -60,11 +61,25 @@ fn compile() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("macros");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("Cargo.toml"), manifest()).expect("the manifest");
+    for (name, dependencies) in NAMES {
+        let package = folder.join(name);
+        fs::create_dir_all(&package).expect("a folder");
+        fs::write(package.join("Cargo.toml"), manifest_of_names(name, dependencies)).expect("a manifest");
+    }
     let root = package().ancestors().nth(3).expect("the repository");
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
     let output = Command::new(env!("CARGO"))
         .current_dir(&folder)
-        .args(["build", "--offline", "--bins", "--keep-going", "--message-format=json", "--target-dir", "target"])
+        .args([
+            "build",
+            "--offline",
+            "--workspace",
+            "--bins",
+            "--keep-going",
+            "--message-format=json",
+            "--target-dir",
+            "target",
+        ])
         // RUSTFLAGS for the host's tests must not change the warnings of the programs.
         .env_remove("RUSTFLAGS")
         .output()
@@ -77,15 +92,43 @@ fn compile() -> Vec<Case> {
     cases
 }
 
+/// The packages of the programs in `names`, each with the dependency through which it has `wdk-etw`. `company` is the
+/// library that another one uses.
+const NAMES: [(&str, &str); 3] = [
+    ("company", "tracing = { package = \"wdk-etw\", path = WDK_ETW }"),
+    ("renamed", "etw = { package = \"wdk-etw\", path = WDK_ETW }"),
+    ("through_company", "company = { path = \"../company\" }"),
+];
+
+fn quoted(path: &Path) -> String {
+    format!("{:?}", path.to_string_lossy())
+}
+
+fn symbols() -> PathBuf {
+    package().ancestors().nth(2).expect("the crates").join("traces/etw-symbols")
+}
+
+/// Returns the `Cargo.toml` of a package in [`NAMES`].
+fn manifest_of_names(name: &str, dependencies: &str) -> String {
+    let target = if name == "company" { "[lib]".to_owned() } else { format!("[[bin]]\nname = {name:?}") };
+    let source = ui().join("names").join(name).with_extension("rs");
+    let dependencies = dependencies.replace("WDK_ETW", &quoted(package()));
+    format!(
+        "[package]\nname = {name:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n{target}\npath = {}\n\
+         [dependencies]\netw-symbols.path = {}\n{dependencies}\n",
+        quoted(&source),
+        quoted(&symbols())
+    )
+}
+
 /// Returns the `Cargo.toml` of a package with one binary per source file.
 fn manifest() -> String {
-    let quoted = |path: &Path| format!("{:?}", path.to_string_lossy());
-    let symbols = package().ancestors().nth(2).expect("the crates").join("traces/etw-symbols");
+    let members = NAMES.map(|(name, _)| name);
     let mut text = format!(
-        "[workspace]\n[package]\nname = \"ui\"\nversion = \"0.0.0\"\nedition = \"2024\"\nautobins = false\n\
+        "[workspace]\nmembers = {members:?}\n[package]\nname = \"ui\"\nversion = \"0.0.0\"\nedition = \"2024\"\nautobins = false\n\
          [profile.dev]\ndebug = false\n[dependencies]\nwdk-etw.path = {}\netw-symbols.path = {}\n",
         quoted(package()),
-        quoted(&symbols)
+        quoted(&symbols())
     );
     for folder in ["pass", "fail"] {
         for name in crate::names(folder) {

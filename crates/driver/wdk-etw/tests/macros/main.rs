@@ -32,7 +32,8 @@ fn case<'a>(cases: &'a [Case], name: &str) -> &'a Case {
 #[test]
 #[cfg_attr(miri, ignore = "runs a compiler")]
 fn macros_accept_what_is_documented() {
-    for name in names("pass") {
+    let by_other_names = names("names").into_iter().filter(|name| name != "company");
+    for name in names("pass").into_iter().chain(by_other_names) {
         let case = case(cases(), &name);
         let program: &PathBuf = case.program.as_ref().unwrap_or_else(|| panic!("{name}: {:#?}", case.diagnostics));
         let status = Command::new(program).status().expect("a program");
