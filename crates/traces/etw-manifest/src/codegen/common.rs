@@ -23,7 +23,7 @@ pub(super) const SCALARS: [(&str, &str, &str); 18] = [
     ("win:Double", "f64", "f64"),
     // A BOOL has four bytes.
     ("win:Boolean", "bool", "u32"),
-    ("win:GUID", "&::wdk_etw::Guid", "::wdk_etw::Guid"),
+    ("win:GUID", "&wdk_etw::Guid", "wdk_etw::Guid"),
     ("win:Pointer", "usize", "usize"),
     ("win:FILETIME", "u64", "u64"),
     ("win:SYSTEMTIME", "&[u16; 8]", "[u16; 8]"),

@@ -36,7 +36,7 @@ struct Field {
     descriptors: Vec<String>,
 }
 
-const INVALID_PARAMETER: &str = "return ::wdk_etw::NtStatus::InvalidParameter";
+const INVALID_PARAMETER: &str = "return wdk_etw::NtStatus::InvalidParameter";
 
 /// Appends the descriptor and the function of an event.
 pub(super) fn push(code: &mut String, provider: &Provider, event: &Event, function: &str, mapped: &Mapped) {
@@ -46,10 +46,10 @@ pub(super) fn push(code: &mut String, provider: &Provider, event: &Event, functi
         event.message.as_ref().map_or_else(|| ".".to_owned(), |message| format!(": {}", one_line(&message.text)));
     let _ = write!(
         code,
-        "/// Descriptor of event {} version {}.\n{ATTRIBUTES}pub const {constant}: ::wdk_etw::EventDescriptor =\n    \
-         ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int({}), ::wdk_etw::Keyword::from_bits({:#x}))\n        \
-         .with_id_version({}, {})\n        .with_channel(::wdk_etw::Channel::from_int({}))\n        \
-         .with_opcode(::wdk_etw::Opcode::from_int({}))\n        .with_task({});\n\n",
+        "/// Descriptor of event {} version {}.\n{ATTRIBUTES}pub const {constant}: wdk_etw::EventDescriptor =\n    \
+         wdk_etw::EventDescriptor::new(wdk_etw::Level::from_int({}), wdk_etw::Keyword::from_bits({:#x}))\n        \
+         .with_id_version({}, {})\n        .with_channel(wdk_etw::Channel::from_int({}))\n        \
+         .with_opcode(wdk_etw::Opcode::from_int({}))\n        .with_task({});\n\n",
         event.id,
         event.version,
         numbers.level,
@@ -72,10 +72,10 @@ pub(super) fn push(code: &mut String, provider: &Provider, event: &Event, functi
         code,
         "/// Writes event {} version {}{text}\n///\n/// `activity` is the event's activity id. If no session enabled \
          the event, it is not written, and the status is `STATUS_SUCCESS`.\n///\n/// # Errors\n///\n/// Returns the \
-         errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value \
+         errors of [`Provider::write`](wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value \
          does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.\n///\n/// # IRQL\n///\n/// Any. Above \
          `APC_LEVEL`, all data must be resident.\n{ATTRIBUTES}pub fn {function}(\n    activity: \
-         Option<&::wdk_etw::Guid>,\n",
+         Option<&wdk_etw::Guid>,\n",
         event.id, event.version
     );
     for field in &fields {
@@ -85,15 +85,15 @@ pub(super) fn push(code: &mut String, provider: &Provider, event: &Event, functi
     }
     let _ = write!(
         code,
-        ") -> ::wdk_etw::NtStatus {{\n    if !PROVIDER.enabled({constant}.level, {constant}.keyword) {{\n        \
-         return ::wdk_etw::NtStatus::Success;\n    }}\n"
+        ") -> wdk_etw::NtStatus {{\n    if !PROVIDER.enabled({constant}.level, {constant}.keyword) {{\n        \
+         return wdk_etw::NtStatus::Success;\n    }}\n"
     );
     for field in &fields {
         code.push_str(&field.before);
     }
     let _ = writeln!(code, "    PROVIDER.write(&{constant}, activity, None, &[");
     for descriptor in fields.iter().flat_map(|field| &field.descriptors) {
-        let _ = writeln!(code, "        ::wdk_etw::__private::{descriptor},");
+        let _ = writeln!(code, "        wdk_etw::__private::{descriptor},");
     }
     code.push_str("    ])\n}\n\n");
 }
@@ -200,12 +200,12 @@ fn text(name: &str, kind: &str, length: &Size) -> Field {
         }
         // Terminated text: the text up to its NUL, then a NUL.
         ("win:UnicodeString" | "win:AnsiString", Size::None) => {
-            before = format!("    let {name} = ::wdk_etw::__private::until_nul({name});\n");
+            before = format!("    let {name} = wdk_etw::__private::until_nul({name});\n");
             descriptors.push(format!("value_descriptor(&0_{unit})"));
         }
         ("win:SID", _) => {
             before = format!(
-                "    let Some({name}) = ::wdk_etw::__private::sid({name}) else {{ return ::wdk_etw::NtStatus::InvalidSid }};\n"
+                "    let Some({name}) = wdk_etw::__private::sid({name}) else {{ return wdk_etw::NtStatus::InvalidSid }};\n"
             );
         }
         ("win:CountedUnicodeString" | "win:CountedAnsiString" | "win:CountedBinary", _) => {
@@ -215,8 +215,8 @@ fn text(name: &str, kind: &str, length: &Size) -> Field {
                 _ => "elements",
             };
             before = format!(
-                "    let {name} = ::wdk_etw::__private::{cut}({name});\n    let {name}_size = \
-                 ::wdk_etw::__private::byte_count({name});\n"
+                "    let {name} = wdk_etw::__private::{cut}({name});\n    let {name}_size = \
+                 wdk_etw::__private::byte_count({name});\n"
             );
             descriptors.insert(0, format!("value_descriptor(&{name}_size)"));
         }

@@ -11,17 +11,19 @@ use super::event;
 use super::names::{camel, screaming, snake};
 
 /// Returns the source of the module. If there are several providers, each one has its own module in it.
-pub(super) fn module(manifest: &Manifest) -> Result<String, Error> {
+/// `wdk_etw` is the path of that crate.
+pub(super) fn module(manifest: &Manifest, wdk_etw: &str) -> Result<String, Error> {
     let mut code = String::from("// Generated from an instrumentation manifest by etw-manifest. Do not edit.\n\n");
     if let [provider] = manifest.providers.as_slice() {
-        code.push_str(&items(provider)?);
+        code.push_str(&items(provider, wdk_etw)?);
         return Ok(code);
     }
     let mut names = Names::default();
     for provider in &manifest.providers {
         let name = snake(&provider.name);
         names.add(&name, &format!("the provider {}", provider.name))?;
-        let _ = write!(code, "/// Provider `{}`.\npub mod {name} {{\n{}}}\n\n", provider.name, items(provider)?);
+        let _ =
+            write!(code, "/// Provider `{}`.\npub mod {name} {{\n{}}}\n\n", provider.name, items(provider, wdk_etw)?);
     }
     Ok(code)
 }
@@ -39,7 +41,7 @@ impl Names {
     }
 }
 
-fn items(provider: &Provider) -> Result<String, Error> {
+fn items(provider: &Provider, wdk_etw: &str) -> Result<String, Error> {
     let mut code = String::new();
     let mut names = Names::default();
     names.add("PROVIDER", "the provider")?;
@@ -51,9 +53,9 @@ fn items(provider: &Provider) -> Result<String, Error> {
     let traits = traits.escape_ascii();
     let _ = write!(
         code,
-        "/// The provider `{name}`. Register it before you write its events.\n{ATTRIBUTES}\
-         pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::for_manifest(\n    \
-         ::wdk_etw::Guid::from_u128({guid:#034x}),\n    b\"{traits}\",\n);\n\n"
+        "use {wdk_etw} as wdk_etw;\n\n/// The provider `{name}`. Register it before you write its events.\n{ATTRIBUTES}\
+         pub static PROVIDER: wdk_etw::Provider = wdk_etw::Provider::for_manifest(\n    \
+         wdk_etw::Guid::from_u128({guid:#034x}),\n    b\"{traits}\",\n);\n\n"
     );
     let pick = |symbol: &str, name: &str| screaming(if symbol.is_empty() { name } else { symbol });
     let channels = provider.channels.iter().zip(provider.channel_values());

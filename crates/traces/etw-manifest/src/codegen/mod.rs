@@ -67,26 +67,7 @@ pub struct Compiled {
 ///
 /// Returns every error in the manifest with its line, or the reason that a file could not be read or written.
 pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
-    let manifest = manifest.as_ref();
-    println!("cargo::rerun-if-changed={}", manifest.display());
-    let bytes = fs::read(manifest).map_err(Error::read(manifest))?;
-    let compiled = compile_bytes(&bytes).map_err(|error| error.with_path(manifest))?;
-    let dir = PathBuf::from(env::var_os("OUT_DIR").ok_or(Error::NoBuildScript)?);
-    let name = manifest.file_stem().unwrap_or_default();
-    let code = dir.join(name).with_extension("rs");
-    fs::write(&code, &compiled.code).map_err(Error::write(&code))?;
-    let resources = dir.join(name).with_extension("res");
-    fs::write(&resources, &compiled.resources).map_err(Error::write(&resources))?;
-    let target = |key: &str| env::var(key).unwrap_or_default();
-    match (target("CARGO_CFG_TARGET_OS").as_str(), target("CARGO_CFG_TARGET_ENV").as_str()) {
-        ("windows", "msvc") => println!("cargo::rustc-link-arg={}", resources.display()),
-        ("windows", _) => {
-            let text = "the linker of this target takes no .res file: the image has no descriptions of its events";
-            println!("cargo::warning={}: {text}", manifest.display());
-        }
-        _ => {}
-    }
-    Ok(())
+    Compiler::new().compile(manifest)
 }
 
 /// Compiles the text of a manifest, for a build script that writes the files itself.
@@ -110,6 +91,77 @@ pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
 ///
 /// Returns every error in the manifest with its line.
 pub fn compile_bytes(manifest: &[u8]) -> Result<Compiled, Error> {
-    let manifest = Manifest::parse_checked(manifest).map_err(Error::mistakes)?;
-    Ok(Compiled { code: generate::module(&manifest)?, resources: resource::file(&manifest)? })
+    Compiler::new().compile_bytes(manifest)
+}
+
+/// Compiles manifests for a driver that has `wdk-etw` by another name, or only through a crate of its own.
+///
+/// ```no_run
+/// // In Cargo.toml: etw = { package = "wdk-etw", … }
+/// fn main() -> Result<(), etw_manifest::codegen::Error> {
+///     etw_manifest::codegen::Compiler::new().with_wdk_etw("::etw").compile("my_driver.man")
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Compiler<'a> {
+    wdk_etw: &'a str,
+}
+
+impl<'a> Compiler<'a> {
+    /// Creates a compiler for a driver that has `wdk-etw` by its own name.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { wdk_etw: "::wdk_etw" }
+    }
+
+    /// Sets the path of `wdk-etw` in the driver, for example `::etw` or `::company::etw`.
+    #[must_use]
+    pub const fn with_wdk_etw(mut self, path: &'a str) -> Self {
+        self.wdk_etw = path;
+        self
+    }
+
+    /// Does the same as [`compile`].
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn compile(&self, manifest: impl AsRef<Path>) -> Result<(), Error> {
+        let manifest = manifest.as_ref();
+        println!("cargo::rerun-if-changed={}", manifest.display());
+        let bytes = fs::read(manifest).map_err(Error::read(manifest))?;
+        let compiled = self.compile_bytes(&bytes).map_err(|error| error.with_path(manifest))?;
+        let dir = PathBuf::from(env::var_os("OUT_DIR").ok_or(Error::NoBuildScript)?);
+        let name = manifest.file_stem().unwrap_or_default();
+        let code = dir.join(name).with_extension("rs");
+        fs::write(&code, &compiled.code).map_err(Error::write(&code))?;
+        let resources = dir.join(name).with_extension("res");
+        fs::write(&resources, &compiled.resources).map_err(Error::write(&resources))?;
+        let target = |key: &str| env::var(key).unwrap_or_default();
+        match (target("CARGO_CFG_TARGET_OS").as_str(), target("CARGO_CFG_TARGET_ENV").as_str()) {
+            ("windows", "msvc") => println!("cargo::rustc-link-arg={}", resources.display()),
+            ("windows", _) => {
+                let text = "the linker of this target takes no .res file: the image has no descriptions of its events";
+                println!("cargo::warning={}: {text}", manifest.display());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Does the same as [`compile_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn compile_bytes(&self, manifest: &[u8]) -> Result<Compiled, Error> {
+        let manifest = Manifest::parse_checked(manifest).map_err(Error::mistakes)?;
+        Ok(Compiled { code: generate::module(&manifest, self.wdk_etw)?, resources: resource::file(&manifest)? })
+    }
+}
+
+impl Default for Compiler<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
 }

@@ -70,9 +70,9 @@ pub(super) fn push(code: &mut String, function: &str, data: &Data, mapped: &Mapp
     let Some(members) = members(data, mapped) else { return };
     let (kind, make) = names(function, data);
     let stored =
-        nest(&members, |member| &member.stored, |count, inner| format!("::wdk_etw::__private::Packed{count}<{inner}>"));
+        nest(&members, |member| &member.stored, |count, inner| format!("wdk_etw::__private::Packed{count}<{inner}>"));
     let value =
-        nest(&members, |member| &member.value, |count, inner| format!("::wdk_etw::__private::Packed{count}({inner})"));
+        nest(&members, |member| &member.value, |count, inner| format!("wdk_etw::__private::Packed{count}({inner})"));
     let _ = write!(
         code,
         "/// The structure `{0}` of [`{function}`]. Create it with [`{make}`].\n{ATTRIBUTES}pub type {kind} = \

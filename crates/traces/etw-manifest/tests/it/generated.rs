@@ -19,6 +19,32 @@ mod structs {
     include!("../data/structs.rs");
 }
 
+/// `wdk-etw`, as a driver knows it that has it only through a crate of its company.
+mod company {
+    pub(crate) use wdk_etw as etw;
+}
+
+/// The golden module for such a driver: a test of `golden.rs` compares it with what the compiler generates.
+#[rustfmt::skip]
+mod through_company {
+    include!("../data/through_company.rs");
+}
+
+#[test]
+fn a_module_for_a_crate_of_another_name_writes_the_same_events() {
+    let host = Host::new();
+    let _here = host.enter();
+    let session = host.engine().start_session("names");
+    // SAFETY: unregistered below, by the only thread.
+    assert_eq!(unsafe { through_company::PROVIDER.register() }, NtStatus::Success);
+    session.enable(*through_company::PROVIDER.id(), Enable::default());
+    let place = through_company::blocks_read_where(1, true, through_company::State::ON);
+    let parts = [through_company::blocks_read_parts(7, *b"abc"); 2];
+    assert_eq!(through_company::blocks_read(None, &place, &parts, &[1, 2]), NtStatus::Success);
+    assert_eq!(session.events().len(), 1);
+    through_company::PROVIDER.unregister();
+}
+
 #[test]
 fn structures_of_members_with_a_fixed_size_have_types() {
     let host = Host::new();

@@ -3,18 +3,24 @@
 use std::fs;
 use std::path::Path;
 
-use etw_manifest::codegen::compile_bytes;
+use etw_manifest::codegen::{Compiler, compile_bytes};
 use etw_manifest::wevt;
 
 const RICH: &[u8] = include_bytes!("../data/rich.man");
 const STRUCTS: &[u8] = include_bytes!("../data/structs.man");
 
-/// The generator wrote `tests/data/rich.rs` and `structs.rs`. `WDK_ETW_BLESS=1` writes them again. `tests/it/generated.rs`
+/// The generator wrote `tests/data/rich.rs`, `structs.rs` and `through_company.rs`. `WDK_ETW_BLESS=1` writes them again. `tests/it/generated.rs`
 /// runs them.
 #[test]
 fn the_generated_module_matches_the_expected_file() {
-    for (manifest, name) in [(RICH, "rich.rs"), (STRUCTS, "structs.rs")] {
-        let code = compile_bytes(manifest).unwrap().code;
+    let compiler = Compiler::new();
+    let through_company = compiler.with_wdk_etw("super::company::etw");
+    for (compiler, manifest, name) in [
+        (compiler, RICH, "rich.rs"),
+        (compiler, STRUCTS, "structs.rs"),
+        (through_company, STRUCTS, "through_company.rs"),
+    ] {
+        let code = compiler.compile_bytes(manifest).unwrap().code;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
         if std::env::var_os("WDK_ETW_BLESS").is_some() {
             fs::write(&file, &code).unwrap();
