@@ -1,13 +1,8 @@
-/* Shared code of the drivers that run a list of steps. Each step returns 0, a status, or the number of the line that
-   found something wrong. */
+/* Shared code of the WDM drivers that run a list of steps. */
 #pragma once
 
 #include "plain.h"
-
-#define CHECK(condition)                                                                                              \
-    if (!(condition)) {                                                                                               \
-        return (NTSTATUS)(0xE0000000 | __LINE__);                                                                     \
-    }
+#include "checks.h"
 
 static inline PVOID LookUp(PWSTR Name)
 {
@@ -21,24 +16,23 @@ static inline PVOID LookUp(PWSTR Name)
 #define CALL(type, name, ...) ((type)LookUp(L##name))(__VA_ARGS__)
 typedef ULONG64(NTAPI *ANY)();
 
-typedef NTSTATUS (*STEP)(void);
-
-/* Runs the steps, and returns their results to the client. */
-static inline NTSTATUS RunSteps(PIRP Irp, const STEP *Steps, ULONG Count)
+/* Runs the steps that a client names, and returns what failed. */
+static inline NTSTATUS Answer(PIRP Irp, const STEP *Steps, ULONG Count)
 {
-    NTSTATUS *results = Irp->AssociatedIrp.SystemBuffer;
-    ULONG index;
+    PIO_STACK_LOCATION location = IoGetCurrentIrpStackLocation(Irp);
+    ULONG room = location->Parameters.DeviceIoControl.OutputBufferLength;
+    ULONG_PTR length;
+    NTSTATUS status;
 
-    if (IoGetCurrentIrpStackLocation(Irp)->Parameters.DeviceIoControl.OutputBufferLength < Count * sizeof(NTSTATUS)) {
+    if (room == 0) {
         return Finish(Irp, STATUS_BUFFER_TOO_SMALL, 0);
     }
-    for (index = 0; index < Count; index++) {
-        results[index] = Steps[index]();
-    }
-    return Finish(Irp, 0, Count * sizeof(NTSTATUS));
+    status = RunSteps(Steps, Count, Irp->AssociatedIrp.SystemBuffer, location->Parameters.DeviceIoControl.InputBufferLength,
+                      room, &length);
+    return Finish(Irp, status, length);
 }
 
-#define RUN_STEPS(irp) RunSteps(irp, Steps, sizeof(Steps) / sizeof(Steps[0]))
+#define RUN_STEPS(irp) Answer(irp, Steps, sizeof(Steps) / sizeof(Steps[0]))
 
 static inline VOID NTAPI DeleteDevice(PDRIVER_OBJECT Driver)
 {

@@ -1,5 +1,5 @@
 /* A WDM driver that checks documented behaviour: counts and names of objects, directories, threads, processors, waiters,
-   stacks and files. It returns a status for each step. */
+   stacks and files. */
 
 #include "steps.h"
 
@@ -423,8 +423,16 @@ static NTSTATUS Files(void)
     return 0;
 }
 
-static const STEP Steps[] = {References, Names,   Directories, Threads,
-                             Processors, Waiters, Stacks,      Files};
+static const STEP Steps[] = {
+    STEP(handles_names_and_queries_are_references, References),
+    STEP(events_and_directories_have_names, Names),
+    STEP(directories_list_their_objects, Directories),
+    STEP(a_thread_has_one_identity, Threads),
+    STEP(code_runs_on_the_processors_of_its_affinity, Processors),
+    STEP(the_waiters_for_a_resource_are_counted, Waiters),
+    STEP(the_limits_of_a_stack_enclose_it, Stacks),
+    STEP(a_file_has_the_size_of_its_data, Files),
+};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

@@ -1,5 +1,4 @@
-/* A WDM driver that checks what the pages of routines on Microsoft Learn state. It returns a status for each step. With
-   BUG it makes a call that a page forbids. */
+/* A WDM driver that checks what the pages of routines on Microsoft Learn state. With BUG it makes a call that a page forbids. */
 
 #include "steps.h"
 
@@ -296,8 +295,20 @@ static NTSTATUS DeletedKeys(void)
     return 0;
 }
 
-static const STEP Steps[] = {ActivityIds, RegistryPath, SmallBuffers, LongStrings,  Hashes,     Utf8,
-                             Duplicates,  Callbacks,    Tables,       MapsAndTimes, DeletedKeys, Context};
+static const STEP Steps[] = {
+    STEP(activity_ids_are_created_and_read, ActivityIds),
+    STEP(the_registry_path_is_valid_in_driver_entry_only, RegistryPath),
+    STEP(conversions_report_a_buffer_that_is_too_small, SmallBuffers),
+    STEP(the_length_of_a_counted_string_has_a_limit, LongStrings),
+    STEP(strings_have_the_documented_hashes, Hashes),
+    STEP(conversions_of_utf_8_write_no_part_of_a_character, Utf8),
+    STEP(copies_of_strings_are_terminated_on_request, Duplicates),
+    STEP(callbacks_exclude_each_other, Callbacks),
+    STEP(generic_tables_number_elements_in_the_order_of_insertion, Tables),
+    STEP(bit_maps_have_whole_words_and_times_have_signed_years, MapsAndTimes),
+    STEP(a_handle_of_a_deleted_key_says_so, DeletedKeys),
+    STEP(a_dispatch_routine_runs_on_the_thread_of_the_client, Context),
+};
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 {

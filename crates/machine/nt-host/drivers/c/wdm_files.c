@@ -1,4 +1,4 @@
-/* A WDM driver that uses files, keys and disks as filter drivers do, and returns a status for each part. */
+/* A WDM driver that uses files, keys and disks as filter drivers do. */
 
 #include "steps.h"
 
@@ -220,7 +220,13 @@ static NTSTATUS Disk(void)
     return 0;
 }
 
-static const STEP Steps[] = {Folders, DriveLetters, Changes, Users, Disk};
+static const STEP Steps[] = {
+    STEP(folders_list_their_entries, Folders),
+    STEP(drive_letters_lead_to_volumes, DriveLetters),
+    STEP(changes_of_keys_are_notified, Changes),
+    STEP(the_current_user_has_a_key, Users),
+    STEP(the_boot_disk_is_for_boot_drivers, Disk),
+};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

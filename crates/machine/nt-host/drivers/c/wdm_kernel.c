@@ -1,4 +1,4 @@
-/* A WDM driver that uses many parts of the kernel, checks the results, and returns a status for each part. */
+/* A WDM driver that uses many parts of the kernel, and checks the results. */
 
 #include "steps.h"
 
@@ -423,9 +423,20 @@ static NTSTATUS UpperHalves(void)
 }
 
 static const STEP Steps[] = {
-    Pool,     Mdl,   Resource,      FastMutex, PushLock,    SpinLocks, WorkItem,
-    Timer,    ExtendedTimer, Registry,  Dispatchers, Bits,      ByName,
-    UpperHalves,
+    STEP(pool_blocks_are_zeroed_and_lookaside_lists_allocate, Pool),
+    STEP(a_partial_mdl_describes_a_range_of_its_source, Mdl),
+    STEP(an_exclusive_resource_keeps_readers_of_other_threads_out, Resource),
+    STEP(a_fast_mutex_raises_the_irql_and_has_one_owner, FastMutex),
+    STEP(push_locks_can_be_shared, PushLock),
+    STEP(spin_locks_raise_and_restore_the_irql, SpinLocks),
+    STEP(a_work_item_runs_at_passive_level, WorkItem),
+    STEP(a_periodic_timer_queues_its_dpc_until_it_is_canceled, Timer),
+    STEP(an_extended_timer_is_canceled_when_it_is_deleted, ExtendedTimer),
+    STEP(the_service_key_has_values, Registry),
+    STEP(semaphores_count_and_mutexes_are_recursive, Dispatchers),
+    STEP(runs_of_clear_bits_are_found_and_set, Bits),
+    STEP(a_device_is_found_by_its_name, ByName),
+    STEP(the_upper_halves_of_narrow_arguments_are_ignored, UpperHalves),
 };
 
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)

@@ -166,7 +166,13 @@ static NTSTATUS Queued(void)
     return Late;
 }
 
-static const STEP Steps[] = {BugCheckRecords, Referenced, Attached, Opened, Queued};
+static const STEP Steps[] = {
+    STEP(a_bug_check_record_is_registered_once, BugCheckRecords),
+    STEP(a_deleted_device_lives_until_its_last_reference, Referenced),
+    STEP(a_reference_to_an_attached_device_keeps_it, Attached),
+    STEP(a_deleted_device_receives_the_close_of_its_file, Opened),
+    STEP(a_queued_work_item_keeps_its_device, Queued),
+};
 
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 {

@@ -1,4 +1,4 @@
-/* A WDM driver that checks objects, exported data, threads and files by name, and returns a status for each step. */
+/* A WDM driver that checks objects, exported data, threads and files by name. */
 
 #include "steps.h"
 
@@ -61,7 +61,7 @@ static NTSTATUS Processes(void)
     return 0;
 }
 
-static PVOID ThreadItself, ThreadObject;
+static PVOID ThreadItself;
 
 static VOID NTAPI ThreadRoutine(PVOID Context)
 {
@@ -72,7 +72,8 @@ static VOID NTAPI ThreadRoutine(PVOID Context)
     PsTerminateSystemThread(0);
 }
 
-static NTSTATUS Threads(void)
+/* Runs a thread, and returns a reference to its object. */
+static NTSTATUS EndedThread(PVOID *Thread)
 {
     PVOID *event = LookUp(L"ExEventObjectType"), *thread = LookUp(L"PsThreadType");
     CLIENT_ID client;
@@ -86,8 +87,17 @@ static NTSTATUS Threads(void)
     /* The handle refers to the object that PsGetCurrentThread returned on that thread. */
     CHECK(object == ThreadItself && *(UCHAR *)object == 6);
     CHECK(client.UniqueProcess == (HANDLE)4 && ((ULONG_PTR)client.UniqueThread & 3) == 0 && client.UniqueThread != 0);
-    ThreadObject = object;
+    *Thread = object;
     ZwClose(handle);
+    return 0;
+}
+
+static NTSTATUS Threads(void)
+{
+    PVOID thread;
+
+    CHECK(EndedThread(&thread) == 0);
+    ObfDereferenceObject(thread);
     return 0;
 }
 
@@ -213,6 +223,7 @@ static NTSTATUS Undocumented(void)
 {
     ROUTINE(PVOID, PsGetCurrentThread, VOID);
     MODULE *own = TheDriver->DriverSection, *module;
+    PVOID ended;
     ULONG_PTR *system = *(PVOID *)LookUp(L"PsInitialSystemProcess"), sum = 0;
     ULONG index, modules = 1;
 
@@ -224,14 +235,15 @@ static NTSTATUS Undocumented(void)
         modules++;
     }
     CHECK(modules == 2);
+    CHECK(EndedThread(&ended) == 0);
     for (index = 0; index < 0x1000 / sizeof(ULONG_PTR); index++) {
-        sum += ((volatile ULONG_PTR *)PsGetCurrentThread())[index] + ((volatile ULONG_PTR *)ThreadObject)[index];
+        sum += ((volatile ULONG_PTR *)PsGetCurrentThread())[index] + ((volatile ULONG_PTR *)ended)[index];
     }
     for (index = 0; index < 0x3000 / sizeof(ULONG_PTR) && (system[index] & 0xFFFFFFFFFFFF) != 0x6D6574737953; index++) {
         sum += system[index];
     }
     CHECK(sum != 0 && index < 0x3000 / sizeof(ULONG_PTR));
-    ObfDereferenceObject(ThreadObject);
+    ObfDereferenceObject(ended);
     return 0;
 }
 
@@ -459,9 +471,23 @@ static NTSTATUS Activities(void)
     return 0;
 }
 
-static const STEP Steps[] = {Data,      Processes, Threads, Processors, Devices,      Packets, Files,
-                             Lookaside, Registry,  Values,  Activities, Undocumented, Names,   BootDrivers,
-                             Conversions};
+static const STEP Steps[] = {
+    STEP(exported_variables_have_values, Data),
+    STEP(processes_and_threads_are_found_by_id, Processes),
+    STEP(a_thread_handle_refers_to_the_object_of_the_thread, Threads),
+    STEP(processors_are_counted_and_affinity_is_restored, Processors),
+    STEP(devices_have_extensions_and_can_be_attached, Devices),
+    STEP(an_asynchronous_packet_belongs_to_its_thread, Packets),
+    STEP(cleanup_follows_the_last_handle_and_close_the_last_reference, Files),
+    STEP(lookaside_lists_keep_entries_until_they_are_deleted, Lookaside),
+    STEP(the_service_key_has_the_path_of_the_image, Registry),
+    STEP(registry_values_are_read_into_buffers, Values),
+    STEP(packets_copy_activity_ids_and_threads_refer_to_them, Activities),
+    STEP(modules_can_be_walked_and_opaque_objects_searched, Undocumented),
+    STEP(global_and_local_names_lead_to_the_same_object, Names),
+    STEP(callbacks_about_boot_drivers_are_registered, BootDrivers),
+    STEP(strings_are_converted_and_a_debugger_is_reported, Conversions),
+};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

@@ -1,4 +1,4 @@
-/* A WDM driver that looks at what the kernel leaves in packets, threads and handles, and returns a status for each part.
+/* A WDM driver that looks at what the kernel leaves in packets, threads and handles.
    A packet that it completes itself, and one that nobody frees, break rules on purpose. */
 
 #include "steps.h"
@@ -105,7 +105,13 @@ static NTSTATUS Modes(void)
     return 0;
 }
 
-static const STEP Steps[] = {Allocated, Asynchronous, Types, Affinity, Modes};
+static const STEP Steps[] = {
+    STEP(an_allocated_packet_is_completed_by_its_driver, Allocated),
+    STEP(an_asynchronous_packet_has_its_parameters, Asynchronous),
+    STEP(handles_know_the_type_of_their_object, Types),
+    STEP(affinity_is_restored, Affinity),
+    STEP(the_previous_mode_is_that_of_the_client, Modes),
+};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

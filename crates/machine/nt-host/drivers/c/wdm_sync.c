@@ -1,5 +1,5 @@
-/* A WDM driver whose threads share mutexes and resources, and wait for DPCs and events. It returns a status for each
-   step. Time is virtual: a delay ends when all other threads wait or have ended. With BUG it releases a resource that
+/* A WDM driver whose threads share mutexes and resources, and wait for DPCs and events. Time is
+   virtual: a delay ends when all other threads wait or have ended. With BUG it releases a resource that
    another thread holds. */
 
 #include "steps.h"
@@ -367,7 +367,14 @@ static NTSTATUS Queues(void)
     return 0;
 }
 
-static const STEP Steps[] = {GuardedMutex, FlushedDpcs, Resource, PulsedEvents, Satisfied, Queues};
+static const STEP Steps[] = {
+    STEP(guarded_mutexes_disable_apcs, GuardedMutex),
+    STEP(a_work_item_can_wait_for_dpcs, FlushedDpcs),
+    STEP(readers_of_a_resource_wait_behind_writers, Resource),
+    STEP(a_pulse_ends_no_later_wait, PulsedEvents),
+    STEP(what_is_signaled_satisfies_waits_at_once, Satisfied),
+    STEP(threads_take_the_entries_of_a_queue_in_order, Queues),
+};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

@@ -1,5 +1,5 @@
 /* A WDM driver that uses features of older and larger drivers: the kernel's image, security descriptors, generic
-   tables, cancel-safe queues, the run-time library, buses and ports. Each step returns 0 or the line that failed. */
+   tables, cancel-safe queues, the run-time library, buses and ports. */
 
 #include "steps.h"
 
@@ -616,8 +616,22 @@ static NTSTATUS Sessions(void)
     return 0;
 }
 
-static const STEP Steps[] = {Image,    Modules,  Security, Tables, Queues,  Library, Counts,
-                             Printing, Hardware, Names,    Links,  Smaller, Keys,    Sessions};
+static const STEP Steps[] = {
+    STEP(the_image_of_the_kernel_exports_its_routines, Image),
+    STEP(modules_are_listed_and_found_loaded, Modules),
+    STEP(security_descriptors_are_built_and_stored, Security),
+    STEP(avl_tables_keep_their_elements_sorted, Tables),
+    STEP(an_empty_cancel_safe_queue_returns_no_packet, Queues),
+    STEP(the_run_time_library_converts_strings_numbers_and_times, Library),
+    STEP(a_count_ends_a_string_as_a_terminator_does, Counts),
+    STEP(text_that_does_not_fit_is_truncated_if_the_count_allows_it, Printing),
+    STEP(buses_and_ports_without_a_device_read_as_ones, Hardware),
+    STEP(objects_have_names, Names),
+    STEP(a_handle_of_a_symbolic_link_outlives_its_name, Links),
+    STEP(smaller_routines_work, Smaller),
+    STEP(keys_have_information, Keys),
+    STEP(sessions_have_information, Sessions),
+};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

@@ -3,25 +3,9 @@
 
 use crate::common::c::build;
 use crate::common::c::{framework, plain};
-use crate::kernel::{every_step_of, steps_succeed};
+use crate::common::steps::{all_succeed, steps};
 use etw_types::NtStatus;
 use nt_host::{Builder, Error, Matrix, NtHost, Rule};
-
-/// The steps of `wdm_documented`, in order.
-const STEPS: [&str; 12] = [
-    "activity ids",
-    "the registry path",
-    "buffers that are too small",
-    "long strings",
-    "hashes",
-    "UTF-8",
-    "copies of strings",
-    "callbacks",
-    "generic tables",
-    "bit maps and times",
-    "deleted keys",
-    "the context of a dispatch routine",
-];
 
 fn driver(bug: u32) -> Builder {
     NtHost::builder().driver(build("wdm_documented", bug, "DriverEntry", &["ntoskrnl"]))
@@ -34,28 +18,35 @@ fn marked(bug: u32) -> Option<u32> {
     lines.find(|(_, line)| line.contains(&mark)).map(|(number, _)| number)
 }
 
-#[test]
-fn routines_do_what_their_pages_state() {
-    every_step_of(&driver(0).start().expect("DriverEntry"), &STEPS);
+// What the pages of routines state.
+steps! { pages, driver(0);
+    activity_ids_are_created_and_read,
+    the_registry_path_is_valid_in_driver_entry_only,
+    conversions_report_a_buffer_that_is_too_small,
+    the_length_of_a_counted_string_has_a_limit,
+    strings_have_the_documented_hashes,
+    conversions_of_utf_8_write_no_part_of_a_character,
+    copies_of_strings_are_terminated_on_request,
+    callbacks_exclude_each_other,
+    generic_tables_number_elements_in_the_order_of_insertion,
+    bit_maps_have_whole_words_and_times_have_signed_years,
+    a_handle_of_a_deleted_key_says_so,
+    a_dispatch_routine_runs_on_the_thread_of_the_client,
 }
 
-/// The steps of `kmdf_documented`, in order.
-const FRAMEWORK_STEPS: [&str; 5] = ["buffers", "memory", "strings", "symbolic links", "characteristics"];
-
-#[test]
-fn functions_of_the_framework_return_what_its_source_says() {
-    let host = framework("kmdf_documented").start().expect("DriverEntry");
-    let reply = host.add_device().expect("a device").ioctl(0x0022_2000, &[7; 8], 64).expect("a reply");
-    let words = reply.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
-    let lines: Vec<(&str, u32)> = FRAMEWORK_STEPS.into_iter().zip(words.map(|word| word & 0xFFFF)).collect();
-    assert_eq!(lines, FRAMEWORK_STEPS.map(|step| (step, 0)), "steps and the lines that failed");
-    host.unload().expect("unload").assert_clean();
+// What the framework's source says.
+steps! { framework_source, framework("kmdf_documented");
+    a_buffer_that_is_too_small_is_null,
+    memory_objects_check_their_lengths,
+    malformed_strings_are_refused,
+    a_device_has_one_symbolic_link,
+    secure_open_is_always_a_characteristic,
 }
 
 #[test]
 fn the_irql_limit_of_a_routine_can_depend_on_its_arguments() {
     let host = driver(1).start().expect("DriverEntry");
-    steps_succeed(&host, &STEPS);
+    all_succeed(&host);
     let report = host.unload().expect("unload");
     let finding = report.findings_of(Rule::IrqlTooHigh).next().expect("a finding");
     assert_eq!(finding.routine.as_deref(), Some("EtwActivityIdControl"));

@@ -4,29 +4,12 @@ use std::time::Duration;
 
 use crate::common::c;
 use crate::common::c::{Log, plain};
+use crate::common::steps::{run_all, steps};
 use etw_types::NtStatus;
 use nt_host::{Builder, Device, Error, GapKind, NtHost, Os, RegistryKey, RegistryValue, Rule};
 
 const WAIT: u32 = 0x0022_2000;
 const BELOW: u32 = 0x0022_2004;
-
-/// The steps of `wdm_kernel`, in order.
-const STEPS: [&str; 14] = [
-    "pool and lookaside lists",
-    "memory descriptor lists",
-    "resources and system threads",
-    "fast mutexes",
-    "push locks",
-    "spin locks",
-    "work items",
-    "timers and deferred calls",
-    "extended timers",
-    "registry",
-    "semaphores and mutexes",
-    "bit maps",
-    "devices by name",
-    "the upper halves of slots",
-];
 
 fn start() -> (NtHost, Device, Log) {
     started(plain("wdm_stack"))
@@ -43,109 +26,90 @@ fn started(builder: Builder) -> (NtHost, Device, Log) {
     (host, device, Log::default())
 }
 
-/// The steps of `wdm_objects`, in order.
-const OBJECTS: [&str; 15] = [
-    "exported data",
-    "processes",
-    "threads",
-    "processors",
-    "devices",
-    "packets",
-    "files by name",
-    "lookaside lists",
-    "the service's key",
-    "values of the registry",
-    "activity ids",
-    "modules and opaque objects",
-    "links between directories of names",
-    "callbacks about boot drivers",
-    "conversions and information about the system",
-];
-
-/// The steps of `wdm_system`, in order.
-const SYSTEM: [&str; 14] = [
-    "the kernel's image",
-    "modules",
-    "security descriptors",
-    "generic tables",
-    "cancel-safe queues",
-    "the run-time library",
-    "counts of characters",
-    "printing",
-    "buses and ports",
-    "names of objects",
-    "symbolic links",
-    "smaller routines",
-    "information about keys",
-    "sessions",
-];
-
-/// The steps of `wdm_lifetime`, in order.
-const LIFETIME: [&str; 5] =
-    ["records of bug-check callbacks", "references", "attached devices", "open files", "queued work items"];
-/// The steps of `wdm_conform`, in order.
-const CONFORM: [&str; 8] = [
-    "references of objects",
-    "names of events and directories",
-    "contents of directories",
-    "identity of threads",
-    "affinity",
-    "waiters for a resource",
-    "limits of stacks",
-    "sizes of files",
-];
-
-/// The steps of `wdm_sync`, in order.
-const SYNC: [&str; 6] =
-    ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events", "satisfied waits", "queues"];
-
-/// Has a driver run its steps and checks that each one returns 0. A step that fails returns a status or a line number.
-pub(crate) fn every_step(driver: &str, steps: &[&str]) {
-    every_step_of(&plain(driver).start().expect("DriverEntry"), steps);
+// Many parts of the kernel.
+steps! { parts, plain("wdm_kernel");
+    pool_blocks_are_zeroed_and_lookaside_lists_allocate,
+    a_partial_mdl_describes_a_range_of_its_source,
+    an_exclusive_resource_keeps_readers_of_other_threads_out,
+    a_fast_mutex_raises_the_irql_and_has_one_owner,
+    push_locks_can_be_shared,
+    spin_locks_raise_and_restore_the_irql,
+    a_work_item_runs_at_passive_level,
+    a_periodic_timer_queues_its_dpc_until_it_is_canceled,
+    an_extended_timer_is_canceled_when_it_is_deleted,
+    the_service_key_has_values,
+    semaphores_count_and_mutexes_are_recursive,
+    runs_of_clear_bits_are_found_and_set,
+    a_device_is_found_by_its_name,
+    the_upper_halves_of_narrow_arguments_are_ignored,
 }
 
-pub(crate) fn every_step_of(host: &NtHost, steps: &[&str]) {
-    steps_succeed(host, steps);
-    host.unload().expect("unload").assert_clean();
+// Objects, exported data, threads and files by name.
+steps! { objects, plain("wdm_objects");
+    exported_variables_have_values,
+    processes_and_threads_are_found_by_id,
+    a_thread_handle_refers_to_the_object_of_the_thread,
+    processors_are_counted_and_affinity_is_restored,
+    devices_have_extensions_and_can_be_attached,
+    an_asynchronous_packet_belongs_to_its_thread,
+    cleanup_follows_the_last_handle_and_close_the_last_reference,
+    lookaside_lists_keep_entries_until_they_are_deleted,
+    the_service_key_has_the_path_of_the_image,
+    registry_values_are_read_into_buffers,
+    packets_copy_activity_ids_and_threads_refer_to_them,
+    modules_can_be_walked_and_opaque_objects_searched,
+    global_and_local_names_lead_to_the_same_object,
+    callbacks_about_boot_drivers_are_registered,
+    strings_are_converted_and_a_debugger_is_reported,
 }
 
-/// Has a driver run its steps, and checks that each one returns 0.
-pub(crate) fn steps_succeed(host: &NtHost, steps: &[&str]) {
-    let device = host.add_device().expect("a device");
-    let reply = device.ioctl(0x0022_2000, &[], 256).expect("a reply");
-    assert_eq!(reply.status, NtStatus::Success);
-    let words = reply.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
-    let failed: Vec<(&str, String)> = steps
-        .iter()
-        .zip(words)
-        .filter(|(_, status)| *status != 0)
-        .map(|(step, status)| (*step, format!("{status:#x}, or line {}", status & 0xFFFF)))
-        .collect();
-    assert!(failed.is_empty(), "{failed:#?}");
-    assert_eq!(reply.output.len(), steps.len() * 4);
+// Counts and names of objects, directories, threads, processors, waiters, stacks and files.
+steps! { conform, plain("wdm_conform");
+    handles_names_and_queries_are_references,
+    events_and_directories_have_names,
+    directories_list_their_objects,
+    a_thread_has_one_identity,
+    code_runs_on_the_processors_of_its_affinity,
+    the_waiters_for_a_resource_are_counted,
+    the_limits_of_a_stack_enclose_it,
+    a_file_has_the_size_of_its_data,
 }
 
-#[test]
-fn every_part_of_the_kernel_does_what_a_driver_checks() {
-    every_step("wdm_kernel", &STEPS);
-}
-
-#[test]
-fn objects_data_threads_and_files_are_as_on_windows() {
-    every_step("wdm_objects", &OBJECTS);
-}
-
-#[test]
-fn counts_names_threads_and_processors_are_as_documented() {
-    every_step("wdm_conform", &CONFORM);
-}
-
-#[test]
-fn features_of_older_and_larger_drivers_work_as_on_windows() {
+/// A host for `wdm_system`, with a session that records and a key that the driver looks for.
+fn system() -> Builder {
     let deep = RegistryKey::Path(r"\Registry\Machine\Software\CSystem\Deep".into());
-    let builder = plain("wdm_system").trace_all().registry(deep, "Given", RegistryValue::Dword(7));
-    let host = builder.start().expect("DriverEntry");
-    every_step_of(&host, &SYSTEM);
+    plain("wdm_system").trace_all().registry(deep, "Given", RegistryValue::Dword(7))
+}
+
+// Features of older and larger drivers.
+steps! { older_and_larger_drivers, system();
+    the_image_of_the_kernel_exports_its_routines,
+    modules_are_listed_and_found_loaded,
+    security_descriptors_are_built_and_stored,
+    avl_tables_keep_their_elements_sorted,
+    an_empty_cancel_safe_queue_returns_no_packet,
+    the_run_time_library_converts_strings_numbers_and_times,
+    a_count_ends_a_string_as_a_terminator_does,
+    text_that_does_not_fit_is_truncated_if_the_count_allows_it,
+    buses_and_ports_without_a_device_read_as_ones,
+    objects_have_names,
+    a_handle_of_a_symbolic_link_outlives_its_name,
+    smaller_routines_work,
+    keys_have_information,
+    sessions_have_information,
+}
+
+/// Steps leave nothing behind that another step of the same process sees.
+#[test]
+fn all_steps_succeed_in_one_process() {
+    for name in ["wdm_kernel", "wdm_objects", "wdm_conform", "wdm_lifetime", "wdm_sync"] {
+        run_all(plain(name));
+    }
+}
+
+#[test]
+fn a_driver_that_reads_the_start_of_the_systems_addresses_gets_a_note() {
+    let host = run_all(system());
     assert!(host.notes().iter().any(|note| note.starts_with("MM_SYSTEM_RANGE_START at image+")), "{:?}", host.notes());
 }
 
@@ -177,9 +141,13 @@ fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_b
     assert_eq!(found, ["has AddDevice but no unload routine"]);
 }
 
-#[test]
-fn deleted_devices_and_records_live_as_long_as_on_windows() {
-    every_step("wdm_lifetime", &LIFETIME);
+// How long devices and records live.
+steps! { lifetime, plain("wdm_lifetime");
+    a_bug_check_record_is_registered_once,
+    a_deleted_device_lives_until_its_last_reference,
+    a_reference_to_an_attached_device_keeps_it,
+    a_deleted_device_receives_the_close_of_its_file,
+    a_queued_work_item_keeps_its_device,
 }
 
 #[test]
@@ -216,11 +184,20 @@ fn a_file_that_the_driver_keeps_is_closed_after_the_last_reference_at_passive_le
     host.unload().expect("unload").assert_clean();
 }
 
+// How threads synchronise.
+steps! { synchronisation, plain("wdm_sync");
+    guarded_mutexes_disable_apcs,
+    a_work_item_can_wait_for_dpcs,
+    readers_of_a_resource_wait_behind_writers,
+    a_pulse_ends_no_later_wait,
+    what_is_signaled_satisfies_waits_at_once,
+    threads_take_the_entries_of_a_queue_in_order,
+}
+
+/// Guarded mutexes raise the IRQL only since Windows 8.
 #[test]
-fn threads_synchronize_as_on_windows() {
-    every_step("wdm_sync", &SYNC);
-    // Guarded mutexes raise the IRQL only since Windows 8.
-    every_step_of(&plain("wdm_sync").os(Os::Win7).start().expect("DriverEntry"), &SYNC);
+fn threads_synchronize_on_windows_7() {
+    run_all(plain("wdm_sync").os(Os::Win7));
 }
 
 #[test]
