@@ -152,7 +152,8 @@ pub static EVENT: u128 = 4 << 32;
 /// Stops the system with a bug check that contains the location of the panic.
 pub fn bug_check(info: &PanicInfo<'_>) -> ! {
     let (file, line, column) = info.location().map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
-    let (text, length) = (file.as_ptr().expose_provenance(), file.len());
+    let text = file.as_ptr().expose_provenance();
+    let length = file.len();
     // SAFETY: the routine accepts any numbers at any IRQL, and does not return.
     unsafe { KeBugCheckEx(0x5250_4E43, text, length, line as usize, column as usize) }
 }
