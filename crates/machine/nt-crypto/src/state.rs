@@ -10,8 +10,8 @@ use nt_kernel::ex::handle::KernelHandle;
 use nt_kernel::ex::object;
 use nt_kernel::{kernel, lock};
 use nt_processor::cpu::thread;
+use nt_processor::layer_state::LayerState;
 use nt_processor::memory::{Fault, GuestSlice};
-use nt_processor::part::Part;
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{DISPATCH, Outcome, done, fail};
 use nt_verifier::verify::{self, Rule};
@@ -30,7 +30,7 @@ pub(super) const OBJECT_LENGTH: u32 = 640;
 /// What the memory of objects is filled with.
 const OBJECT_BYTE: u8 = 0xC6;
 
-static CNG: Part<Mutex<State>> = Part::new();
+static CNG: LayerState<Mutex<State>> = LayerState::new();
 
 /// Makes this the state of this process. Later calls have no effect.
 pub fn attach(state: &'static Mutex<State>) {

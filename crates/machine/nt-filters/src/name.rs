@@ -103,7 +103,7 @@ routines! { pub(super) ROUTINES;
         let name = names.Name();
         let units = name.units()?;
         let is_short = names.Format().read()? == FLT_FILE_NAME_SHORT;
-        let parts = Parts::new(&units, !is_short);
+        let parts = NameParts::new(&units, !is_short);
         let base = name.Buffer().read()?;
         for (part, (start, end)) in [
             (names.Volume(), parts.volume),
@@ -125,7 +125,7 @@ routines! { pub(super) ROUTINES;
         stream: GuestPtr<UNICODE_STRING>,
         last: GuestPtr<UNICODE_STRING>,
     ) -> Outcome {
-        let parts = Parts::new(&name.units()?, false);
+        let parts = NameParts::new(&name.units()?, false);
         let base = name.Buffer().read()?;
         for (part, (start, end)) in [(extension, parts.extension), (stream, parts.stream), (last, parts.last)] {
             if !part.is_null() {
@@ -255,7 +255,7 @@ fn change(names: Names, by: i64, from: u64) -> Option<i64> {
 
 /// The parts of a name, each from its first unit to its end.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Parts {
+struct NameParts {
     volume: (usize, usize),
     dir: (usize, usize),
     last: (usize, usize),
@@ -263,7 +263,7 @@ struct Parts {
     extension: (usize, usize),
 }
 
-impl Parts {
+impl NameParts {
     /// Finds the parts. A name with a volume begins with `\Device\NAME`.
     fn new(name: &[u16], has_volume: bool) -> Self {
         const SEPARATOR: u16 = b'\\' as u16;
@@ -307,11 +307,11 @@ pub(super) fn report_leaks(leaving: Leaving) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Parts, short};
+    use super::{NameParts, short};
 
     fn parts(name: &str, has_volume: bool) -> [String; 5] {
         let units: Vec<u16> = name.encode_utf16().collect();
-        let Parts { volume, dir, last, stream, extension } = Parts::new(&units, has_volume);
+        let NameParts { volume, dir, last, stream, extension } = NameParts::new(&units, has_volume);
         [volume, dir, last, stream, extension].map(|(start, end)| String::from_utf16_lossy(&units[start..end]))
     }
 

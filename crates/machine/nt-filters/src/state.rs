@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use etw_types::NtStatus;
 use nt_kernel::{kernel, lock};
+use nt_processor::layer_state::LayerState;
 use nt_processor::layout::{
     DRIVER_OBJECT, FILE_OBJECT, FLT_CALLBACK_DATA, FLT_CALLBACK_DATA_QUEUE, FLT_CONTEXT_REGISTRATION,
     FLT_FILE_NAME_INFORMATION, FLT_FILTER, FLT_INSTANCE, FLT_IO_PARAMETER_BLOCK, FLT_PORT, FLT_REGISTRATION,
     FLT_VOLUME, IO_STATUS_BLOCK, MDL,
 };
 use nt_processor::memory::{Code, GuestPtr};
-use nt_processor::part::Part;
 use nt_processor::sorted::{SortedMap, SortedSet};
 
 /// The callback data of an operation.
@@ -28,7 +28,7 @@ pub(super) type File = GuestPtr<FILE_OBJECT>;
 #[derive(Default)]
 pub struct Manager(Mutex<State>);
 
-static MANAGER: Part<Manager> = Part::new();
+static MANAGER: LayerState<Manager> = LayerState::new();
 
 /// Makes this the filter manager of this process. Later calls have no effect.
 pub fn attach(manager: &'static Manager) {

@@ -10,7 +10,7 @@ use crate::device::{self, control, create, file, init, interface, property, quer
 use crate::object::life;
 use crate::pnp::{idle, policy, requirements, resource_list};
 use crate::queue::{self, irp_dispatch, preprocess, retrieve};
-use crate::request::{self, cancel, complete, parts, user_buffers};
+use crate::request::{self, cancel, complete, user_buffers};
 use crate::target::{self, format, send};
 use crate::{driver, interrupt, locks, memory, misc, registry, sync, timer, wmi, work};
 
@@ -37,7 +37,6 @@ static FAMILIES: [&[Routine]; 42] = [
     locks::FUNCTIONS,
     memory::FUNCTIONS,
     misc::FUNCTIONS,
-    parts::FUNCTIONS,
     pdo::FUNCTIONS,
     policy::FUNCTIONS,
     preprocess::FUNCTIONS,
@@ -48,6 +47,7 @@ static FAMILIES: [&[Routine]; 42] = [
     queue::state::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
+    request::retrieve::FUNCTIONS,
     requirements::FUNCTIONS,
     resource_list::FUNCTIONS,
     retrieve::FUNCTIONS,

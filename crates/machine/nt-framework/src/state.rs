@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard};
 
 use etw_types::NtStatus;
 use nt_kernel::RequestKind;
+use nt_processor::layer_state::LayerState;
 use nt_processor::layout::{IRP, WDF_BIND_INFO, WDF_CLASS_LIBRARY_INFO, WDF_DRIVER_GLOBALS, WDF_LIBRARY_INFO};
 use nt_processor::memory::{Code, GuestPtr, OrStop as _};
-use nt_processor::part::Part;
 use nt_processor::sorted::{SortedMap, SortedSet};
 
 use crate::Handle;
@@ -244,7 +244,7 @@ impl Attached {
     }
 }
 
-static FRAMEWORK: Part<Attached> = Part::new();
+static FRAMEWORK: LayerState<Attached> = LayerState::new();
 
 /// Makes this the framework of this process. Later calls have no effect.
 pub fn attach(framework: &'static Attached) {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use nt_kernel::lock;
+use nt_processor::layer_state::LayerState;
 use nt_processor::layout::{DEVICE_OBJECT, DRIVER_OBJECT};
 use nt_processor::memory::{Code, GuestPtr};
-use nt_processor::part::Part;
 use nt_processor::sorted::SortedMap;
 
 use super::report::Reports;
@@ -13,7 +13,7 @@ use super::report::Reports;
 pub(super) type Driver = GuestPtr<DRIVER_OBJECT>;
 pub(super) type Object = GuestPtr<DEVICE_OBJECT>;
 
-static HID: Part<Mutex<State>> = Part::new();
+static HID: LayerState<Mutex<State>> = LayerState::new();
 
 /// Makes this the state of this process. Later calls have no effect.
 pub fn attach(state: &'static Mutex<State>) {

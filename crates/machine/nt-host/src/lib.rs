@@ -75,7 +75,7 @@ pub use nt_machine::{
     Packet, Passage, Register, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, Verdict,
     WmiOperation, WmiRequest, plan, support,
 };
-pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
+pub use report::{Finding, LineCoverage, Location, Losses, Outcome, Report};
 pub use steps::{FileStep, Form, Step};
 
 /// Compiles the example of the README.

@@ -47,9 +47,9 @@ use nt_processor::cpu::handler::Restored;
 use nt_processor::cpu::switch::{self, ALIGNMENT_CHECK, DIRECTION, FOREIGN_FS, MXCSR, Returned};
 use nt_processor::cpu::thread::{self, Site};
 use nt_processor::image;
+use nt_processor::layer_state::{LayerState, lock_from_handler};
 use nt_processor::layout::DEVICE_OBJECT;
 use nt_processor::memory::{Code, GuestPtr, OrStop as _};
-use nt_processor::part::{Part, lock_from_handler};
 use nt_processor::sorted::SortedSet;
 use nt_verifier::exception::{self, Hooks, fault};
 use nt_verifier::routine::{Call, NO_RESOURCES, Routine};
@@ -142,7 +142,7 @@ pub struct Kernel {
     pub(crate) random: AtomicU64,
 }
 
-static KERNEL: Part<Kernel> = Part::new();
+static KERNEL: LayerState<Kernel> = LayerState::new();
 
 const REQUEST_RULES: RequestRules = RequestRules {
     lock_released: io::request::rules::lock_released,

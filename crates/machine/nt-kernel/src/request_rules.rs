@@ -2,8 +2,8 @@
 //!
 //! The executive, the scheduler and ETW lie below the I/O manager, so they reach its checks through this table.
 
+use nt_processor::layer_state::LayerState;
 use nt_processor::memory::Fault;
-use nt_processor::part::Part;
 
 /// The checks of the I/O manager.
 pub(crate) struct RequestRules {
@@ -17,7 +17,7 @@ pub(crate) struct RequestRules {
     pub(crate) is_for_user: fn() -> bool,
 }
 
-static RULES: Part<RequestRules> = Part::new();
+static RULES: LayerState<RequestRules> = LayerState::new();
 
 /// Sets the checks. Later calls have no effect.
 pub(super) fn attach(rules: &'static RequestRules) {

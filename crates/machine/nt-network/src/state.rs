@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use etw_types::{Guid, NtStatus};
 use nt_kernel::ex::handle::KernelHandle;
 use nt_kernel::lock;
+use nt_processor::layer_state::LayerState;
 use nt_processor::layout::FWPS_FILTER;
 use nt_processor::memory::{Code, GuestPtr};
-use nt_processor::part::Part;
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::Outcome;
 
@@ -19,7 +19,7 @@ use super::journey::Journey;
 use super::record::Record;
 use super::value::Condition;
 
-static WFP: Part<Mutex<State>> = Part::new();
+static WFP: LayerState<Mutex<State>> = LayerState::new();
 
 /// Makes this the filter engine of this process. Later calls have no effect.
 pub fn attach(state: &'static Mutex<State>) {

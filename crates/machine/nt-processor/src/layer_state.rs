@@ -1,7 +1,7 @@
-//! The machine's statics: each layer has one reference to its part of the machine, and no other static.
+//! The machine's statics: each layer has one reference to its state in the machine, and no other static.
 //!
 //! Signal handlers and the routines that the driver calls have no argument that leads to the machine, so each layer
-//! finds its own part through such a reference. The parts themselves belong to the `Machine`.
+//! finds its own state through such a reference. The state itself belongs to the `Machine`.
 //! Per-thread state is thread-local.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
@@ -12,12 +12,12 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 5000;
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Locks a part for the handler of a fault. Another thread may hold the lock for a moment, and what the handler says about
+/// Locks state for the handler of a fault. Another thread may hold the lock for a moment, and what the handler says about
 /// the driver must not depend on that. If the thread that faulted holds the lock itself, or a thread that was stopped,
-/// there is no part to look at.
-pub fn lock_from_handler<T>(part: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+/// there is nothing to look at.
+pub fn lock_from_handler<T>(state: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     for _ in 0..ATTEMPTS {
-        match part.try_lock() {
+        match state.try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(_)) => return None,
             Err(TryLockError::WouldBlock) => std_thread::sleep(PAUSE),
@@ -26,27 +26,27 @@ pub fn lock_from_handler<T>(part: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     None
 }
 
-/// A layer's reference to its part of the machine.
-pub struct Part<T: 'static>(OnceLock<&'static T>);
+/// A layer's reference to its state in the machine.
+pub struct LayerState<T: 'static>(OnceLock<&'static T>);
 
-impl<T> Part<T> {
+impl<T> LayerState<T> {
     /// Returns a reference that is not set yet.
     #[expect(clippy::new_without_default, reason = "only statics have this type")]
     pub const fn new() -> Self {
         Self(OnceLock::new())
     }
 
-    /// Sets the part for this process. Returns `false` and changes nothing if one was already set.
-    pub fn attach(&self, part: &'static T) -> bool {
-        self.0.set(part).is_ok()
+    /// Sets the state for this process. Returns `false` and changes nothing if one was already set.
+    pub fn attach(&self, state: &'static T) -> bool {
+        self.0.set(state).is_ok()
     }
 
-    /// Returns the part, or `None` if no machine has been started. Signal handlers may call this.
+    /// Returns the state, or `None` if no machine has been started. Signal handlers may call this.
     pub fn find(&self) -> Option<&'static T> {
         self.0.get().copied()
     }
 
-    /// Returns the part of the machine that was started.
+    /// Returns the state in the machine that was started.
     ///
     /// # Panics
     ///
@@ -66,19 +66,19 @@ mod tests {
 
     #[test]
     fn a_handler_waits_for_other_threads_and_gives_up_on_its_own() {
-        let part = Mutex::new(1);
+        let state = Mutex::new(1);
         let (sender, holds) = channel();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let guard = part.lock();
+                let guard = state.lock();
                 sender.send(()).expect("a receiver");
                 std::thread::yield_now();
                 drop(guard);
             });
             holds.recv().expect("a sender");
-            assert_eq!(lock_from_handler(&part).as_deref(), Some(&1));
+            assert_eq!(lock_from_handler(&state).as_deref(), Some(&1));
         });
-        let _held = part.lock();
-        assert!(lock_from_handler(&part).is_none());
+        let _held = state.lock();
+        assert!(lock_from_handler(&state).is_none());
     }
 }

@@ -28,7 +28,7 @@
 pub mod coverage;
 pub mod cpu;
 pub mod image;
+pub mod layer_state;
 pub mod layout;
 pub mod memory;
-pub mod part;
 pub mod sorted;

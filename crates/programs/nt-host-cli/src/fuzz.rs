@@ -211,7 +211,7 @@ mod tests {
             microsoft: Vec::new(),
             image: None,
             routine: None,
-            place: None,
+            location: None,
             inner: Vec::new(),
             stack: Vec::new(),
             irql: 0,

@@ -117,7 +117,7 @@ impl Dirs {
 
 /// Returns a name for the folder of a finding: the rule and the function.
 fn name(bug: &Bug) -> String {
-    let function = bug.finding.place.as_ref().and_then(|place| place.symbol.clone()).unwrap_or_default();
+    let function = bug.finding.location.as_ref().and_then(|location| location.symbol.clone()).unwrap_or_default();
     let last = function.rsplit("::").next().unwrap_or_default().to_ascii_lowercase();
     let function: String = last.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
     let rule = bug.finding.rule.id();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::progress::{Progress, Sent, Verdict};
 use super::text::export;
-use nt_host::{Finding, Gap, HardwareAccess, HardwareLog, MicrosoftRule, Mistake, Place, Register, Report, Survey};
+use nt_host::{Finding, Gap, HardwareAccess, HardwareLog, Location, MicrosoftRule, Mistake, Register, Report, Survey};
 
 /// The version of the report. It is incremented when members or their meaning change.
 pub(super) const SCHEMA: u32 = 1;
@@ -97,11 +97,11 @@ fn microsoft(rule: &MicrosoftRule) -> Value {
 }
 
 pub(super) fn finding(finding: &Finding) -> Value {
-    let place = finding.place.as_ref();
-    let caller = |place: &Place| {
+    let location = finding.location.as_ref();
+    let caller = |location: &Location| {
         json!({
-            "image": place.image, "rva": place.rva, "section": place.section, "symbol": place.symbol, "offset": place.offset,
-            "file": place.file, "line": place.line, "inlined": place.is_inlined,
+            "image": location.image, "rva": location.rva, "section": location.section, "symbol": location.symbol, "offset": location.offset,
+            "file": location.file, "line": location.line, "inlined": location.is_inlined,
         })
     };
     json!({
@@ -111,12 +111,12 @@ pub(super) fn finding(finding: &Finding) -> Value {
         "routine": finding.routine,
         "irql": finding.irql,
         "detail": finding.detail,
-        "rva": place.map(|place| place.rva),
-        "section": place.map(|place| &place.section),
-        "symbol": place.map(|place| &place.symbol),
-        "offset": place.map(|place| place.offset),
-        "file": place.map(|place| &place.file),
-        "line": place.map(|place| place.line),
+        "rva": location.map(|location| location.rva),
+        "section": location.map(|location| &location.section),
+        "symbol": location.map(|location| &location.symbol),
+        "offset": location.map(|location| location.offset),
+        "file": location.map(|location| &location.file),
+        "line": location.map(|location| location.line),
         "inner": finding.inner.iter().map(caller).collect::<Vec<_>>(),
         "stack": finding.stack.iter().map(caller).collect::<Vec<_>>(),
     })
@@ -128,18 +128,20 @@ mod tests {
     use etw_types::NtStatus;
 
     use super::{Progress, Sent, Verdict, json};
-    use nt_host::{Finding, Gap, GapKind, HardwareAccess, HardwareLog, MicrosoftRule, Place, Register, Report, Rule};
+    use nt_host::{
+        Finding, Gap, GapKind, HardwareAccess, HardwareLog, Location, MicrosoftRule, Register, Report, Rule,
+    };
 
     #[test]
     fn a_report_becomes_one_object() {
-        let place = Place { rva: 16, symbol: Some("f".into()), line: Some(3), ..Place::default() };
-        let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), ..Place::default() };
+        let location = Location { rva: 16, symbol: Some("f".into()), line: Some(3), ..Location::default() };
+        let caller = Location { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), ..Location::default() };
         let finding = Finding {
             rule: Rule::PoolLeak,
             microsoft: MicrosoftRule::all().take(1).collect(),
             image: None,
             routine: None,
-            place: Some(place),
+            location: Some(location),
             inner: Vec::new(),
             stack: vec![caller],
             irql: 0,

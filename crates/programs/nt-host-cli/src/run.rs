@@ -137,7 +137,7 @@ pub(super) fn run(options: &RunOptions) -> u8 {
 
 /// The line of a finding, for an annotation.
 pub(super) fn place(finding: &Finding) -> Option<(&Path, u32)> {
-    let place = finding.place.as_ref()?;
+    let place = finding.location.as_ref()?;
     Some((Path::new(place.file.as_ref()?), place.line?))
 }
 

@@ -74,7 +74,7 @@ fn described(finding: &Finding) -> String {
     if let Some(routine) = &finding.routine {
         let _ = writeln!(out, "  {:<22} in {}, IRQL {}", "", escaped(routine), finding.irql);
     }
-    if let Some(place) = &finding.place {
+    if let Some(place) = &finding.location {
         let _ = writeln!(out, "  {:<22} at {}", "", escaped(&place.to_string()));
     }
     for callee in finding.inner.iter().rev() {

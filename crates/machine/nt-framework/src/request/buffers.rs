@@ -59,7 +59,7 @@ impl Buffers {
         let second = if buffered || output_size == 0 {
             first
         } else {
-            new(output_size).inspect_err(|_| free(first.address(), Part::Buffer, RequestKind::default()))?
+            new(output_size).inspect_err(|_| free(first.address(), BufferForm::Buffer, RequestKind::default()))?
         };
         first.write_all(input)?;
         Ok(Self { input: first.array(input_size), output: second.array(output_size) })
@@ -68,36 +68,37 @@ impl Buffers {
     /// Frees the buffers of a request of this kind.
     pub(crate) fn free(self, kind: RequestKind) {
         let [first, second] = [self.input, self.output].map(|buffer| buffer.start().address());
-        free(first, Part::Buffer, kind);
+        free(first, BufferForm::Buffer, kind);
         if second != first {
-            free(second, Part::Buffer, kind);
+            free(second, BufferForm::Buffer, kind);
         }
     }
 }
 
-/// Frees a part of a request of this kind, unless the address is NULL.
-fn free(address: u64, part: Part, kind: RequestKind) {
-    let what = if part == Part::List { "the MDL of a completed request" } else { "a buffer of a completed request" };
+/// Frees a buffer of a request of this kind, unless the address is NULL.
+fn free(address: u64, form: BufferForm, kind: RequestKind) {
+    let what =
+        if form == BufferForm::List { "the MDL of a completed request" } else { "a buffer of a completed request" };
     if address != 0 {
-        nt_kernel::lock(&kernel().pool).free_object_as(address, (part.breach(Rule::UseAfterFree, kind, 1), what));
+        nt_kernel::lock(&kernel().pool).free_object_as(address, (form.breach(Rule::UseAfterFree, kind, 1), what));
     }
 }
 
 /// Frees the MDL for a buffer of a request of this kind.
 pub(crate) fn free_list(list: GuestPtr<MDL>, kind: RequestKind) {
-    free(list.address(), Part::List, kind);
+    free(list.address(), BufferForm::List, kind);
 }
 
-/// A part of a request that becomes invalid when the request is completed.
+/// The form in which a driver gets a buffer of a request: each becomes invalid when the request is completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum BufferForm {
     Buffer,
     Memory,
     List,
 }
 
-impl Part {
-    /// Returns Microsoft's rules about the part: one for the function that retrieves it from a completed request, and one
+impl BufferForm {
+    /// Returns Microsoft's rules about the form: one for the function that retrieves it from a completed request, and one
     /// for everything else that uses it.
     const fn rules(self, kind: RequestKind) -> Option<[Kmdf; 2]> {
         Some(match (self, kind) {
@@ -129,7 +130,7 @@ impl Part {
         })
     }
 
-    /// Returns the breach of a driver that retrieves the part from a completed request.
+    /// Returns the breach of a driver that retrieves the form from a completed request.
     pub(crate) fn retrieved_late(self, kind: RequestKind) -> Breach {
         self.breach(Rule::FrameworkMisuse, kind, 0)
     }
@@ -145,7 +146,7 @@ pub(crate) fn check_memory(handle: Handle) {
     if let Some(Past::Memory(kind)) = state::with(|framework| framework.past_of(handle)) {
         let site = thread::site();
         verify::stop(
-            Part::Memory.breach(Rule::FrameworkMisuse, kind, 1),
+            BufferForm::Memory.breach(Rule::FrameworkMisuse, kind, 1),
             site.map(|site| site.routine),
             At::Call(site.map_or(0, |site| site.from)),
             format_args!("bug check 0x10D: {handle:#x} is the memory object of a completed request"),

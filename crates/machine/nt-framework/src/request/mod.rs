@@ -1,10 +1,10 @@
-//! Requests: their data. [`crate::request::parts`] gives the driver their buffers, [`crate::queue::deliver`] presents and completes them.
+//! Requests: their data. [`crate::request::retrieve`] gives the driver their buffers, [`crate::queue::deliver`] presents and completes them.
 
 pub(crate) mod buffers;
 pub(crate) mod cancel;
 pub(crate) mod client;
 pub(crate) mod complete;
-pub(crate) mod parts;
+pub(crate) mod retrieve;
 pub(crate) mod user_buffers;
 
 use etw_types::NtStatus;
@@ -183,14 +183,14 @@ pub(super) struct Flight {
     pub(super) options: Options,
     /// The timeout has expired: the status is `STATUS_IO_TIMEOUT`, whatever the device returns.
     pub(super) late: bool,
-    pub(super) place: Place,
+    pub(super) stage: Stage,
     /// Cancels the request where it is. Returns whether it was still waiting, or the device that has it was notified.
     pub(super) cancel: fn(Handle) -> bool,
 }
 
 /// Where a request is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum Stage {
     /// In the target, which is stopped.
     Waiting,
     /// On its way to the device.

@@ -9,7 +9,7 @@ use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, done, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
 
-use crate::request::buffers::Part;
+use crate::request::buffers::BufferForm;
 use crate::request::{active, misuse, with_request};
 use crate::{Handle, memory, object};
 
@@ -61,8 +61,8 @@ enum Direction {
     Output,
 }
 
-/// Returns a request's buffer for a direction, which the driver wants as this part. Fails if there is none.
-fn buffer(handle: Handle, direction: Direction, part: Part) -> Outcome<GuestSlice<u8>> {
+/// Returns a request's buffer for a direction, which the driver wants as this form. Fails if there is none.
+fn buffer(handle: Handle, direction: Direction, form: BufferForm) -> Outcome<GuestSlice<u8>> {
     let buffer = active(handle, |request| match (direction, request.kind) {
         (Direction::Input, RequestKind::READ) | (Direction::Output, RequestKind::WRITE) => None,
         // As `FxRequest::GetMemoryObject` (core/fxrequest.cpp) does.
@@ -70,7 +70,7 @@ fn buffer(handle: Handle, direction: Direction, part: Part) -> Outcome<GuestSlic
         (Direction::Input, _) => Some(request.input),
         (Direction::Output, _) => Some(request.output),
     });
-    let buffer = buffer.unwrap_or_else(|| misuse(handle, |kind| part.retrieved_late(kind)));
+    let buffer = buffer.unwrap_or_else(|| misuse(handle, |kind| form.retrieved_late(kind)));
     let wrong = match (direction, thread::callback()) {
         (Direction::Input, Some("EvtIoRead")) => Some((Kmdf::InputBufferAPI, "a read request has no input buffer")),
         (Direction::Output, Some("EvtIoWrite")) => {
@@ -93,7 +93,7 @@ fn retrieve(request: Handle, direction: Direction, least: u64, place: Out<GuestP
     // As in `core/fxrequestapi.cpp`, also if the function fails.
     place.set(GuestPtr::NULL)?;
     length.set_if_wanted(0)?;
-    let buffer = buffer(request, direction, Part::Buffer)?;
+    let buffer = buffer(request, direction, BufferForm::Buffer)?;
     if buffer.len() < least {
         return fail(NtStatus::BufferTooSmall);
     }
@@ -103,14 +103,14 @@ fn retrieve(request: Handle, direction: Direction, least: u64, place: Out<GuestP
 }
 
 fn retrieve_memory(call: &Call, request: Handle, direction: Direction, place: GuestPtr<Handle>) -> Outcome {
-    let buffer = buffer(request, direction, Part::Memory)?;
+    let buffer = buffer(request, direction, BufferForm::Memory)?;
     let memory = memory::describe(call.from, request, buffer)?;
     with_request(request, |request| request.memories.push(memory));
     object::created(Ok(memory), place)
 }
 
 fn retrieve_list(request: Handle, direction: Direction, place: Out<GuestPtr<MDL>>) -> Outcome {
-    let buffer = buffer(request, direction, Part::List)?;
+    let buffer = buffer(request, direction, BufferForm::List)?;
     let list = mdl::new(buffer.start(), buffer.len() as u32)?;
     with_request(request, |request| request.lists.push(list));
     place.set(list)?;

@@ -6,7 +6,7 @@ use nt_processor::cpu::thread;
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 
-use crate::request::buffers::Part;
+use crate::request::buffers::BufferForm;
 use crate::request::{Request, active, misuse, with_request};
 use crate::{Handle, memory, object};
 
@@ -68,7 +68,7 @@ fn retrieve(
     // The client's addresses are valid in its own thread only, and another driver's are not addresses of a process.
     let is_in_context = thread::callback() == Some("EvtIoInCallerContext");
     let buffer = active(handle, |request| Some(side(request)).filter(|_| is_in_context && request.has_user_buffers()));
-    let Some(buffer) = buffer.unwrap_or_else(|| misuse(handle, |kind| Part::Buffer.retrieved_late(kind))) else {
+    let Some(buffer) = buffer.unwrap_or_else(|| misuse(handle, |kind| BufferForm::Buffer.retrieved_late(kind))) else {
         return fail(NtStatus::InvalidDeviceRequest);
     };
     if buffer.is_empty() || buffer.len() < least {
@@ -83,7 +83,7 @@ fn retrieve(
 /// and what it has allocated, so any other address is that of no memory.
 fn lock(call: &Call, handle: Handle, buffer: GuestSlice<u8>, place: GuestPtr<Handle>) -> Outcome {
     let buffers = active(handle, |request| [request.input, request.output]);
-    let buffers = buffers.unwrap_or_else(|| misuse(handle, |kind| Part::Buffer.retrieved_late(kind)));
+    let buffers = buffers.unwrap_or_else(|| misuse(handle, |kind| BufferForm::Buffer.retrieved_late(kind)));
     if buffer.is_empty() {
         return fail(NtStatus::InvalidUserBuffer);
     }

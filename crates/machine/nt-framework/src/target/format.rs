@@ -32,8 +32,8 @@ functions! { pub(crate) FUNCTIONS;
         options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
         returned: Out<u64>,
     ) -> Outcome {
-        let parts = Parts::new(RequestKind::DEVICE_CONTROL, code, described(input)?, described(output)?);
-        synchronously(call, target, request, parts, options, returned)
+        let operation = Operation::new(RequestKind::DEVICE_CONTROL, code, described(input)?, described(output)?);
+        synchronously(call, target, request, operation, options, returned)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
@@ -47,8 +47,8 @@ functions! { pub(crate) FUNCTIONS;
         options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
         returned: Out<u64>,
     ) -> Outcome {
-        let parts = Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, described(input)?, described(output)?);
-        synchronously(call, target, request, parts, options, returned)
+        let operation = Operation::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, described(input)?, described(output)?);
+        synchronously(call, target, request, operation, options, returned)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
@@ -61,8 +61,8 @@ functions! { pub(crate) FUNCTIONS;
         options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
         returned: Out<u64>,
     ) -> Outcome {
-        let parts = Parts::new(RequestKind::READ, 0, GuestSlice::default(), described(memory)?);
-        synchronously(call, target, request, parts, options, returned)
+        let operation = Operation::new(RequestKind::READ, 0, GuestSlice::default(), described(memory)?);
+        synchronously(call, target, request, operation, options, returned)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
@@ -75,8 +75,8 @@ functions! { pub(crate) FUNCTIONS;
         options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
         returned: Out<u64>,
     ) -> Outcome {
-        let parts = Parts::new(RequestKind::WRITE, 0, described(memory)?, GuestSlice::default());
-        synchronously(call, target, request, parts, options, returned)
+        let operation = Operation::new(RequestKind::WRITE, 0, described(memory)?, GuestSlice::default());
+        synchronously(call, target, request, operation, options, returned)
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -130,7 +130,7 @@ functions! { pub(crate) FUNCTIONS;
         with_target(target, |_| ());
         let input = memory(input, part_of_input)?;
         let output = memory(output, part_of_output)?;
-        format(request, Parts::new(RequestKind::DEVICE_CONTROL, code, input, output));
+        format(request, Operation::new(RequestKind::DEVICE_CONTROL, code, input, output));
         done(())
     }
 
@@ -147,7 +147,7 @@ functions! { pub(crate) FUNCTIONS;
         with_target(target, |_| ());
         let input = memory(input, part_of_input)?;
         let output = memory(output, part_of_output)?;
-        format(request, Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, input, output));
+        format(request, Operation::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, input, output));
         done(())
     }
 
@@ -160,7 +160,7 @@ functions! { pub(crate) FUNCTIONS;
         _offset: Ignored<GuestPtr<i64>>,
     ) -> Outcome {
         with_target(target, |_| ());
-        format(request, Parts::new(RequestKind::READ, 0, GuestSlice::default(), memory(buffer, part)?));
+        format(request, Operation::new(RequestKind::READ, 0, GuestSlice::default(), memory(buffer, part)?));
         done(())
     }
 
@@ -173,7 +173,7 @@ functions! { pub(crate) FUNCTIONS;
         _offset: Ignored<GuestPtr<i64>>,
     ) -> Outcome {
         with_target(target, |_| ());
-        format(request, Parts::new(RequestKind::WRITE, 0, memory(buffer, part)?, GuestSlice::default()));
+        format(request, Operation::new(RequestKind::WRITE, 0, memory(buffer, part)?, GuestSlice::default()));
         done(())
     }
 
@@ -196,14 +196,14 @@ fn own() -> Request {
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct Operation {
     kind: RequestKind,
     code: u32,
     input: GuestSlice<u8>,
     output: GuestSlice<u8>,
 }
 
-impl Parts {
+impl Operation {
     const fn new(kind: RequestKind, code: u32, input: GuestSlice<u8>, output: GuestSlice<u8>) -> Self {
         Self { kind, code, input, output }
     }
@@ -217,7 +217,7 @@ fn memory(memory: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<GuestSlice
     }
 }
 
-fn format(request: Handle, Parts { kind, code, input, output }: Parts) {
+fn format(request: Handle, Operation { kind, code, input, output }: Operation) {
     with_request(request, |request| {
         (request.kind, request.code, request.input, request.output) = (kind, code, input, output);
         request.format = Format::Target;
@@ -258,7 +258,7 @@ fn synchronously(
     call: &Call,
     target: Handle,
     given: Handle,
-    parts: Parts,
+    operation: Operation,
     options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
     returned: Out<u64>,
 ) -> Outcome {
@@ -266,10 +266,10 @@ fn synchronously(
     let request = if given.is_null() {
         object::create_with(call.from, &Attributes::default(), Some(target), own())?
     } else {
-        check_kind(given, parts.kind);
+        check_kind(given, operation.kind);
         given
     };
-    format(request, parts);
+    format(request, operation);
     check_send(request);
     send(request, target, Options { flags: options.flags | WDF_REQUEST_SEND_OPTION_SYNCHRONOUS, ..options })?;
     let (status, information) = with_request(request, |request| request.result);

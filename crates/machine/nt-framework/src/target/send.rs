@@ -19,7 +19,7 @@ use windows_constants::framework::{
 use crate::object::{self, life};
 use crate::queue::deliver::{self, complete};
 use crate::request::client;
-use crate::request::{Flight, Format, Options, Place, active, lookup, with_request};
+use crate::request::{Flight, Format, Options, Stage, active, lookup, with_request};
 use crate::target::{Behind, State, with_target};
 use crate::{Handle, structures, sync};
 
@@ -123,7 +123,7 @@ fn may_send(request: Handle, options: Options) -> bool {
 /// Sends a request. Returns whether the target accepted it. With [`WDF_REQUEST_SEND_OPTION_SYNCHRONOUS`], the request is completed on return.
 pub(crate) fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault> {
     let state = with_target(target, |target| target.state);
-    let flight = Flight { target, options, late: false, place: Place::Leaving, cancel: cancel_sent };
+    let flight = Flight { target, options, late: false, stage: Stage::Leaving, cancel: cancel_sent };
     let waits = state == State::STOPPED && !options.has(WDF_REQUEST_SEND_OPTION_IGNORE_TARGET_STATE);
     let takes = match state {
         State::STARTED | State::STOPPED => true,
@@ -147,7 +147,7 @@ pub(crate) fn send(request: Handle, target: Handle, options: Options) -> Result<
         request.was_sent = true;
         request.result = (if takes { NtStatus::Pending } else { NtStatus::InvalidDeviceState }, 0);
         if takes {
-            request.sent = Some(Flight { place: if waits { Place::Waiting } else { Place::Leaving }, ..flight });
+            request.sent = Some(Flight { stage: if waits { Stage::Waiting } else { Stage::Leaving }, ..flight });
         }
         false
     });
@@ -205,7 +205,7 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
         Behind::Framework { device, file } => {
             match client::begin(device, file, &requested(kind, code, [input, output])?) {
                 Ok(client::Begun::Request(sent)) => {
-                    moved(request, Place::Framework(sent.request()));
+                    moved(request, Stage::Framework(sent.request()));
                     sent.then(move || ended(request, Ok(client::finish(sent))));
                 }
                 Ok(client::Begun::Packet(sent)) => with_packet(request, sent),
@@ -236,15 +236,15 @@ fn requested(kind: RequestKind, code: u32, [input, output]: [GuestSlice<u8>; 2])
 /// Records that a device has the IRP of a request, and completes the request when the IRP is completed.
 fn with_packet(request: Handle, sent: exchange::Sent) {
     let packet = sent.packet();
-    moved(request, Place::Packet(packet));
+    moved(request, Stage::Packet(packet));
     packets::then(packet.request(), move || ended(request, exchange::finish(sent)));
 }
 
 /// Records which device has a request, and starts the timeout.
-fn moved(request: Handle, place: Place) {
+fn moved(request: Handle, stage: Stage) {
     let deadline = with_request(request, |request| {
         let flight = request.sent.as_mut()?;
-        flight.place = place;
+        flight.stage = stage;
         flight.options.deadline
     });
     limit(request, deadline);
@@ -277,7 +277,7 @@ fn respond(request: Handle, response: Response) {
     let (kind, input, output, deadline) = with_request(request, |request| {
         let flight = request.sent.as_mut();
         let deadline = flight.and_then(|flight| {
-            flight.place = Place::Scripted;
+            flight.stage = Stage::Scripted;
             flight.options.deadline
         });
         (request.kind, request.input.len(), request.output, deadline)
@@ -364,8 +364,8 @@ fn completion_params(request: Handle) -> WDF_REQUEST_COMPLETION_PARAMS {
 /// Cancels a request that was sent. Returns whether it was still waiting, or the device that has it was notified.
 pub(crate) fn cancel_sent(request: Handle) -> bool {
     let Some(flight) = lookup(request, |request| request.sent) else { return false };
-    match flight.place {
-        Place::Waiting => {
+    match flight.stage {
+        Stage::Waiting => {
             let waits = object::exists(flight.target)
                 && with_target(flight.target, |target| {
                     let position = target.waiting.iter().position(|waiting| *waiting == request);
@@ -376,19 +376,19 @@ pub(crate) fn cancel_sent(request: Handle) -> bool {
             }
             waits
         }
-        Place::Leaving => false,
-        Place::Scripted => {
+        Stage::Leaving => false,
+        Stage::Scripted => {
             let waits = kernel().scheduler.change(|state| state.unset(request.as_int()));
             if waits {
                 came_back(request, (NtStatus::Cancelled, 0));
             }
             waits
         }
-        Place::Framework(request) => {
+        Stage::Framework(request) => {
             deliver::cancel(request);
             true
         }
-        Place::Packet(packet) => {
+        Stage::Packet(packet) => {
             packet.cancel().or_stop();
             true
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use nt_machine::{Callbacks, ImageOffset};
 
-use crate::{NtHost, Place};
+use crate::{Location, NtHost};
 
 /// A call of a function of the driver that the driver did not make itself: of its entry point, of a callback or of a
 /// dispatch routine.
@@ -16,23 +16,23 @@ use crate::{NtHost, Place};
 /// host.add_device()?.read(16)?;
 /// host.unload()?.assert_clean();
 /// let callbacks: Vec<Callback> = host.callbacks();
-/// let read = callbacks.iter().find(|call| call.place.symbol.as_deref() == Some("EvtIoRead")).expect("a read");
+/// let read = callbacks.iter().find(|call| call.location.symbol.as_deref() == Some("EvtIoRead")).expect("a read");
 /// assert_eq!(read.irql, 0);
 /// # Ok::<(), nt_host::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
     /// The function.
-    pub place: Place,
+    pub location: Location,
     /// The IRQL at which it was called.
     pub irql: u8,
 }
 
 impl fmt::Display for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place.symbol {
+        match &self.location.symbol {
             Some(symbol) => f.write_str(symbol)?,
-            None => write!(f, "image+{:#x}", self.place.rva)?,
+            None => write!(f, "image+{:#x}", self.location.rva)?,
         }
         write!(f, " at IRQL {}", self.irql)
     }
@@ -44,8 +44,9 @@ impl NtHost {
     #[must_use]
     pub fn callbacks(&self) -> Vec<Callback> {
         let calls = self.recorded().map(Callbacks::calls).unwrap_or_default();
-        let place = |rva| self.inner.images.places(ImageOffset { image: 0, rva }, false).pop().unwrap_or_default();
-        calls.into_iter().map(|call| Callback { place: place(call.rva), irql: call.irql }).collect()
+        let location =
+            |rva| self.inner.images.locations(ImageOffset { image: 0, rva }, false).pop().unwrap_or_default();
+        calls.into_iter().map(|call| Callback { location: location(call.rva), irql: call.irql }).collect()
     }
 
     /// Returns what was recorded, if callbacks are.

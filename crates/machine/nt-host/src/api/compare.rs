@@ -99,7 +99,7 @@ fn observe(host: &NtHost, steps: &mut impl FnMut(&NtHost) -> Result<Vec<String>,
     let events = host.trace().events()?.iter().map(event).collect();
     // Details can have addresses, which differ between runs.
     let finding = |finding: &crate::Finding| {
-        let place = finding.place.as_ref().map(ToString::to_string).unwrap_or_default();
+        let place = finding.location.as_ref().map(ToString::to_string).unwrap_or_default();
         format!("{} {} {place}", finding.rule, finding.routine.as_deref().unwrap_or_default())
     };
     // Only the imitation can tell a request that its queues refuse from one that the driver refuses.

@@ -61,7 +61,7 @@ impl Drop for Inner {
 ///
 /// ```no_run
 /// use etw_types::Guid;
-/// use nt_host::{NtHost, Place, Report, Storm};
+/// use nt_host::{Location, NtHost, Report, Storm};
 ///
 /// let host = NtHost::builder().driver("my_driver.sys").start()?;
 /// println!("process {}, {} events so far", host.process_id(), host.events_written()?);
@@ -90,8 +90,8 @@ impl Drop for Inner {
 /// let mut decoder = host.decoder();
 /// for event in host.trace().events()? {
 ///     let line = decoder.decode(&event.as_ref());
-///     let innermost: Option<Place> = event.stack().and_then(|stack| host.locate(*stack.first()?));
-///     let inlined: Vec<Place> = event.stack().and_then(|stack| Some(host.locate_all(*stack.first()?))).unwrap_or_default();
+///     let innermost: Option<Location> = event.stack().and_then(|stack| host.locate(*stack.first()?));
+///     let inlined: Vec<Location> = event.stack().and_then(|stack| Some(host.locate_all(*stack.first()?))).unwrap_or_default();
 ///     println!("{line} at {innermost:?}, inside of {} functions", inlined.len());
 /// }
 /// assert!(report.is_clean());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use nt_machine::{Guest, ImageOffset, Record, Rule, plan_image};
 use pe_image::{Image, PdbReference, Symbols};
 
-use crate::{Error, Place};
+use crate::{Error, Location};
 
 /// An image of a run.
 pub(crate) struct ImageFile {
@@ -68,7 +68,7 @@ impl ImageFiles {
         if is_client && self.frameworks.contains(&record.image()) { 0 } else { record.image() }
     }
 
-    /// Returns the place of an address in an image. `bases` are the addresses of the images.
+    /// Returns the location of an address in an image. `bases` are the addresses of the images.
     pub(crate) fn find(&self, bases: &[u64], address: u64) -> Option<ImageOffset> {
         let images = (0..).zip(self.files.iter().zip(bases)).filter(|(_, (_, base))| **base != 0);
         images.into_iter().find_map(|(image, (file, base))| {
@@ -77,13 +77,13 @@ impl ImageFiles {
         })
     }
 
-    /// Returns what is known about a place, innermost function first. If `is_call` is set, the place is the return
+    /// Returns what is known about a location, innermost function first. If `is_call` is set, the location is the return
     /// address of a call, and the line is that of the call.
-    pub(crate) fn places(&self, at: ImageOffset, is_call: bool) -> Vec<Place> {
+    pub(crate) fn locations(&self, at: ImageOffset, is_call: bool) -> Vec<Location> {
         let rva = u64::from(at.rva);
         let image = self.name(at.image);
         let Some(ImageFile { symbols, .. }) = self.files.get(at.image as usize) else {
-            return vec![Place { rva, image, ..Place::default() }];
+            return vec![Location { rva, image, ..Location::default() }];
         };
         let inside = if is_call { at.rva.saturating_sub(1) } else { at.rva };
         let nearest = symbols.nearest(inside);
@@ -93,9 +93,9 @@ impl ImageFiles {
         let section = symbols.section(inside).map(str::to_owned);
         let frames = symbols.frames(inside);
         if frames.is_empty() {
-            return vec![Place { rva, image, section, symbol: name, offset, ..Place::default() }];
+            return vec![Location { rva, image, section, symbol: name, offset, ..Location::default() }];
         }
-        let place = |frame: pe_image::Frame<'_>| {
+        let location = |frame: pe_image::Frame<'_>| {
             let (file, line) = frame.source.map(|(file, line)| (file.to_owned(), line)).unzip();
             let symbol = frame.function.or_else(|| name.clone().filter(|_| !frame.is_inlined));
             // Only the driver under test has sources of its own in a report.
@@ -103,8 +103,8 @@ impl ImageFiles {
             let offset = offset.filter(|_| !frame.is_inlined);
             let section = section.clone();
             let image = image.clone();
-            Place { rva, image, section, symbol, offset, file, line, is_inlined: frame.is_inlined, is_own }
+            Location { rva, image, section, symbol, offset, file, line, is_inlined: frame.is_inlined, is_own }
         };
-        frames.into_iter().map(place).collect()
+        frames.into_iter().map(location).collect()
     }
 }

@@ -8,7 +8,7 @@ use etw_manifest::SchemaFiles;
 use nt_machine::Record;
 
 use super::NtHost;
-use crate::report::{Finding, Place};
+use crate::report::{Finding, Location};
 
 impl NtHost {
     /// Returns a decoder for the driver's events. It uses the manifest in the driver's image, and resolves stacks to
@@ -28,19 +28,19 @@ impl NtHost {
     /// address of a call. Returns `None` if the address is not in an image of the last load. If functions were
     /// inlined into each other, returns the innermost one of the driver's own code: see [`NtHost::locate_all`].
     #[must_use]
-    pub fn locate(&self, address: u64) -> Option<Place> {
-        let mut places = self.locate_all(address);
-        let own = places.iter().position(|place| place.is_own).unwrap_or_default();
-        places.drain(own..).next()
+    pub fn locate(&self, address: u64) -> Option<Location> {
+        let mut locations = self.locate_all(address);
+        let own = locations.iter().position(|location| location.is_own).unwrap_or_default();
+        locations.drain(own..).next()
     }
 
     /// Returns all functions that an address of the driver's code belongs to, innermost first: those that were inlined,
     /// and the one that was called. Empty if the address is not in an image of the last load.
     #[must_use]
-    pub fn locate_all(&self, address: u64) -> Vec<Place> {
+    pub fn locate_all(&self, address: u64) -> Vec<Location> {
         let images = &self.inner().images;
         let found = images.find(&self.inner().process.image_bases(), address);
-        found.map(|place| images.places(place, true)).unwrap_or_default()
+        found.map(|location| images.locations(location, true)).unwrap_or_default()
     }
 
     /// Returns a finding with names and lines.
@@ -51,15 +51,16 @@ impl NtHost {
             microsoft: record.microsoft(),
             image: images.name(images.blamed(record)),
             routine: record.routine(),
-            place: None,
+            location: None,
             inner: Vec::new(),
             stack: Vec::new(),
             irql: record.irql(),
             detail: record.detail(),
         };
-        let place = record.place().map(|place| images.places(place, record.is_call())).unwrap_or_default();
-        let callers = record.calls().iter().flat_map(|call| images.places(*call, true));
-        finding.set_chain(place.into_iter().chain(callers).collect());
+        let location =
+            record.address().map(|location| images.locations(location, record.is_call())).unwrap_or_default();
+        let callers = record.calls().iter().flat_map(|call| images.locations(*call, true));
+        finding.set_chain(location.into_iter().chain(callers).collect());
         finding
     }
 }
@@ -75,12 +76,12 @@ impl fmt::Debug for Names {
 
 impl FrameNames for Names {
     fn names(&self, _: u32, address: u64) -> Vec<String> {
-        let name = |place: Place| {
-            let offset = place.offset.filter(|offset| *offset != 0).map(|offset| format!("+{offset:#x}"));
-            let function = place.symbol.as_ref().map(|symbol| format!("{symbol}{}", offset.unwrap_or_default()));
-            let image = place.image.as_deref().unwrap_or("image");
-            let function = function.unwrap_or_else(|| format!("{image}+{:#x}", place.rva));
-            match place.file.zip(place.line) {
+        let name = |location: Location| {
+            let offset = location.offset.filter(|offset| *offset != 0).map(|offset| format!("+{offset:#x}"));
+            let function = location.symbol.as_ref().map(|symbol| format!("{symbol}{}", offset.unwrap_or_default()));
+            let image = location.image.as_deref().unwrap_or("image");
+            let function = function.unwrap_or_else(|| format!("{image}+{:#x}", location.rva));
+            match location.file.zip(location.line) {
                 Some((file, line)) => format!("{function} ({file}:{line})"),
                 None => function,
             }

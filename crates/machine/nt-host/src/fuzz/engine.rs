@@ -19,7 +19,7 @@ use super::plan::Plan;
 use super::runner::{Key, Ran, Runner, callers, essence};
 use crate::Error;
 use crate::api::Target;
-use crate::report::{Finding, Place};
+use crate::report::{Finding, Location};
 use crate::steps::Step;
 use crate::wire::{Batch, Novel};
 
@@ -65,7 +65,7 @@ pub(super) struct State<'a> {
     /// The number of sequences that were planned and not followed by any that are made up; below 0 if more were made up.
     owed: isize,
     /// The mistakes that are known or that a job is making smaller, and the number of processes that made them.
-    known: BTreeMap<Key, u64>,
+    mistakes: BTreeMap<Key, u64>,
     pub(super) bugs: Vec<Bug>,
     pub(super) progress: Progress,
     watcher: &'a mut (dyn Watcher + Send),
@@ -79,7 +79,7 @@ impl<'a> State<'a> {
         let first = inputs.iter().map(|input| Plan::new(input.steps.clone())).chain(seeds).collect();
         let mut corpus = Corpus::default();
         let results = BTreeSet::new();
-        let known = BTreeMap::new();
+        let mistakes = BTreeMap::new();
         // Their environments are used again for later processes.
         inputs.into_iter().filter(|input| !input.environment.is_empty()).for_each(|input| corpus.add(Arc::new(input)));
         let following = VecDeque::new();
@@ -94,7 +94,7 @@ impl<'a> State<'a> {
             results,
             asks: false,
             owed: 0,
-            known,
+            mistakes,
             bugs,
             progress,
             watcher,
@@ -321,7 +321,7 @@ impl<'a> Session<'a> {
     /// Counts a mistake of a process. Returns whether it is the first one of its kind.
     fn is_new(&self, key: &Key) -> bool {
         let mut state = self.state();
-        let count = state.known.entry(key.clone()).or_default();
+        let count = state.mistakes.entry(key.clone()).or_default();
         *count += 1;
         *count == 1
     }
@@ -330,7 +330,7 @@ impl<'a> Session<'a> {
     fn tolerates(&self, runner: &Runner) -> bool {
         let state = self.state();
         let least = TOLERATED.max(state.progress.processes / 2);
-        let count = |key: &Key| state.known.get(key).copied().unwrap_or_default();
+        let count = |key: &Key| state.mistakes.get(key).copied().unwrap_or_default();
         runner.records().iter().all(|record| count(&Key::new(record)) >= least)
     }
 
@@ -359,7 +359,7 @@ impl<'a> Session<'a> {
                 rule: Rule::Host,
                 image: None,
                 routine: None,
-                place: None,
+                location: None,
                 inner,
                 stack,
                 irql: 0,
@@ -385,16 +385,16 @@ impl<'a> Session<'a> {
 /// Returns whether two findings are the same mistake: the same rule at the same lines of the place and its callers or,
 /// without lines, the same addresses. A driver that does not return can be interrupted in any function that it calls.
 fn is_same(first: &Finding, second: &Finding) -> bool {
-    let line = |place: &Place| (place.file.clone(), place.line.map_or(place.rva, u64::from));
+    let line = |place: &Location| (place.file.clone(), place.line.map_or(place.rva, u64::from));
     let lines = |finding: &Finding| -> Vec<_> {
-        finding.place.iter().chain(finding.stack.iter().take(callers(finding.rule))).map(line).collect()
+        finding.location.iter().chain(finding.stack.iter().take(callers(finding.rule))).map(line).collect()
     };
-    if first.rule != second.rule || first.place.is_none() || second.place.is_none() {
+    if first.rule != second.rule || first.location.is_none() || second.location.is_none() {
         return false;
     }
     if first.rule == Rule::Hang {
         let calls = |finding: &Finding| -> Vec<String> {
-            finding.place.iter().chain(&finding.stack).filter_map(|place| place.symbol.clone()).collect()
+            finding.location.iter().chain(&finding.stack).filter_map(|location| location.symbol.clone()).collect()
         };
         let runs_in = |finding: &Finding, other: &Finding| {
             calls(finding).first().is_some_and(|function| calls(other).contains(function))

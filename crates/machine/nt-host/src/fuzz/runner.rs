@@ -18,25 +18,25 @@ const ADVANCE: Duration = Duration::from_millis(2500);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) rule: Rule,
-    /// The images and addresses of the place and of its caller: many drivers complete all requests in one function. For a leak
+    /// The images and addresses of the mistake and of its caller: many drivers complete all requests in one function. For a leak
     /// also of the caller's caller: functions that allocate for others call each other.
-    places: [Option<(u32, u32)>; 3],
+    addresses: [Option<(u32, u32)>; 3],
     /// What happened, without numbers, if the place alone does not say it.
     detail: String,
 }
 
 impl Key {
     /// The key of a process that has ended, which no driver should be able to cause.
-    pub(super) const DIED: Self = Self { rule: Rule::Host, places: [None; 3], detail: String::new() };
+    pub(super) const DIED: Self = Self { rule: Rule::Host, addresses: [None; 3], detail: String::new() };
 
     pub(super) fn new(record: &Record) -> Self {
         let rule = record.rule();
         let callers = if rule.is_leak() { record.callers_of_leak() } else { record.calls() };
-        let mut places = record.place().into_iter().chain(callers.iter().copied());
-        let mut place = || places.next().map(|place: ImageOffset| (place.image, place.rva));
+        let mut addresses = record.address().into_iter().chain(callers.iter().copied());
+        let mut next = || addresses.next().map(|address: ImageOffset| (address.image, address.rva));
         Self {
             rule,
-            places: [place(), place(), place().filter(|_| rule.is_leak())],
+            addresses: [next(), next(), next().filter(|_| rule.is_leak())],
             detail: essence(rule, &record.detail()),
         }
     }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::{MicrosoftRule, Rule};
 
-/// A place in the driver's code: a function and a position in it.
+/// A location in the driver's code: a function and a position in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The address relative to the image.
     pub rva: u64,
     /// The file name of the image; `None` for the driver under test.
@@ -15,13 +15,13 @@ pub struct Place {
     pub section: Option<String>,
     /// The function. Without a PDB, this is the nearest preceding symbol in the section.
     pub symbol: Option<String>,
-    /// The offset of the place from the symbol, in bytes; `None` for a function that was inlined into another one.
+    /// The offset of the location from the symbol, in bytes; `None` for a function that was inlined into another one.
     pub offset: Option<u32>,
     /// The source file, if there is line information.
     pub file: Option<String>,
     /// The line in the source file.
     pub line: Option<u32>,
-    /// Whether the function was inlined into that of the next place.
+    /// Whether the function was inlined into that of the next location.
     pub is_inlined: bool,
     /// Whether the source file belongs to the driver, not to a library.
     pub is_own: bool,
@@ -38,12 +38,12 @@ pub struct Finding {
     pub image: Option<String>,
     /// The routine that was called, if the mistake is in a call.
     pub routine: Option<String>,
-    /// The place in the driver's code: the innermost line of the driver's own sources, if there is one.
-    pub place: Option<Place>,
+    /// The location in the driver's code: the innermost line of the driver's own sources, if there is one.
+    pub location: Option<Location>,
     /// The calls from there to the mistake, in libraries that the driver is linked with, innermost first.
-    pub inner: Vec<Place>,
-    /// The return addresses of the calls that led to the place, innermost first. Empty if they are not known.
-    pub stack: Vec<Place>,
+    pub inner: Vec<Location>,
+    /// The return addresses of the calls that led to the location, innermost first. Empty if they are not known.
+    pub stack: Vec<Location>,
     /// The IRQL at the time of the finding.
     pub irql: u8,
     /// The description of what happened.
@@ -51,53 +51,57 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Splits a chain of calls, innermost first, at the place to report.
-    pub(crate) fn set_chain(&mut self, mut chain: Vec<Place>) {
+    /// Splits a chain of calls, innermost first, at the location to report.
+    pub(crate) fn set_chain(&mut self, mut chain: Vec<Location>) {
         let start = self.reported_in(&chain).unwrap_or_default();
         self.stack = chain.split_off((start + 1).min(chain.len()));
-        self.place = chain.pop();
+        self.location = chain.pop();
         self.inner = chain;
     }
 
-    /// Finds the place to report: the innermost line of the driver's own sources. Without one, that is the innermost place
+    /// Finds the location to report: the innermost line of the driver's own sources. Without one, that is the innermost location
     /// in the image that made the mistake. The driver's panic handler is also its own, so the search for a panic begins at
     /// the line that panicked, which may be in a library.
-    fn reported_in(&self, chain: &[Place]) -> Option<usize> {
-        let is_machinery = |place: &Place| {
+    fn reported_in(&self, chain: &[Location]) -> Option<usize> {
+        let is_machinery = |location: &Location| {
             self.rule == Rule::RustPanic
-                && place.symbol.as_deref().is_some_and(|name| name.starts_with("core::panicking::"))
+                && location.symbol.as_deref().is_some_and(|name| name.starts_with("core::panicking::"))
         };
         let panicked = self.panicked_at(chain).or_else(|| chain.iter().rposition(is_machinery));
         let first = panicked.unwrap_or_default();
-        let own = chain.iter().skip(first).position(|place| place.is_own).filter(|_| self.image.is_none());
-        own.map(|own| first + own).or(panicked).or_else(|| chain.iter().position(|place| place.image == self.image))
+        let own = chain.iter().skip(first).position(|location| location.is_own).filter(|_| self.image.is_none());
+        own.map(|own| first + own)
+            .or(panicked)
+            .or_else(|| chain.iter().position(|location| location.image == self.image))
     }
 
     /// Returns whether another finding, maybe of another run, is the same mistake. Details can have addresses, which
-    /// differ between runs, so they decide only if there is no place.
+    /// differ between runs, so they decide only if there is no location.
     pub(crate) fn is_same_mistake(&self, other: &Self) -> bool {
-        let place = |finding: &Self| finding.place.as_ref().map(|place| (place.rva, place.file.clone(), place.line));
+        let location = |finding: &Self| {
+            finding.location.as_ref().map(|location| (location.rva, location.file.clone(), location.line))
+        };
         self.rule == other.rule
             && self.image == other.image
             && self.routine == other.routine
-            && place(self) == place(other)
-            && (self.place.is_some() || self.detail == other.detail)
+            && location(self) == location(other)
+            && (self.location.is_some() || self.detail == other.detail)
     }
 
     /// Finds the line that panicked, which the bug check names.
-    fn panicked_at(&self, chain: &[Place]) -> Option<usize> {
+    fn panicked_at(&self, chain: &[Location]) -> Option<usize> {
         let mut words = self.detail.rsplitn(3, ':');
         let (Some(_), Some(line), Some(start)) = (words.next(), words.next(), words.next()) else { return None };
         let file = start.rsplit(['/', '\\', ' ']).next().unwrap_or_default();
         let (Rule::RustPanic, Ok(line)) = (self.rule, line.parse()) else { return None };
-        chain.iter().position(|place| {
-            let name = place.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
-            name == Some(file) && place.line == Some(line)
+        chain.iter().position(|location| {
+            let name = location.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
+            name == Some(file) && location.line == Some(line)
         })
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{:#x}", self.image.as_deref().unwrap_or("image"), self.rva)?;
         let source = self.file.as_ref().zip(self.line);
@@ -131,8 +135,8 @@ impl fmt::Display for Finding {
         if let Some(routine) = &self.routine {
             write!(f, " [{routine}]")?;
         }
-        if let Some(place) = &self.place {
-            write!(f, " at {place}")?;
+        if let Some(location) = &self.location {
+            write!(f, " at {location}")?;
         }
         if self.irql != 0 {
             write!(f, " at IRQL {}", self.irql)?;

@@ -4,7 +4,7 @@ mod coverage;
 mod finding;
 
 pub use coverage::LineCoverage;
-pub use finding::{Finding, Place};
+pub use finding::{Finding, Location};
 
 use std::fmt;
 
@@ -15,12 +15,12 @@ use crate::Rule;
 /// The findings and the debug output of a run.
 ///
 /// ```no_run
-/// use nt_host::{Finding, Losses, NtHost, Outcome, Place, Report, Rule};
+/// use nt_host::{Finding, Location, Losses, NtHost, Outcome, Report, Rule};
 ///
 /// let host = NtHost::builder().driver("my_driver.sys").start()?;
 /// let report: Report = host.unload()?;
-/// for Finding { rule, detail, place, .. } in report.findings() {
-///     let line = place.as_ref().and_then(|Place { file, line, .. }| Some(format!("{}:{}", file.as_ref()?, (*line)?)));
+/// for Finding { rule, detail, location, .. } in report.findings() {
+///     let line = location.as_ref().and_then(|Location { file, line, .. }| Some(format!("{}:{}", file.as_ref()?, (*line)?)));
 ///     println!("{rule:?}: {detail} {}", line.unwrap_or_default());
 /// }
 /// let Losses { findings, events, output } = report.losses();

@@ -67,8 +67,8 @@ fn mistakes_with_the_framework_are_caught_at_their_lines() {
     ] {
         let report = broken(bug);
         let found = report.findings_of(rule).find(|finding| {
-            let place = finding.place.as_ref();
-            finding.routine.as_deref() == routine && place.is_some_and(|place| place.line == marked(line))
+            let place = finding.location.as_ref();
+            finding.routine.as_deref() == routine && place.is_some_and(|location| location.line == marked(line))
         });
         assert!(found.is_some(), "{bug}: {:#?}", report.findings());
     }
@@ -101,7 +101,7 @@ fn the_breakpoint_of_the_frameworks_verifier_stops_only_where_the_registry_says_
         let report = with_breakpoint(settings);
         let finding = report.findings_of(Rule::BugCheck).next().expect("a finding");
         assert_eq!(finding.routine.as_deref(), Some("WdfVerifierDbgBreakPoint"), "{settings:?}");
-        assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(7), "{settings:?}");
+        assert_eq!(finding.location.as_ref().and_then(|location| location.line), marked(7), "{settings:?}");
     }
 }
 
@@ -336,7 +336,7 @@ fn every_way(mistake: u32, ways: impl Fn(Way) -> bool, rule: Rule, detail: &str,
         let [finding] = report.findings() else { panic!("{mistake}, {way:?}: {:#?}", report.findings()) };
         assert_eq!(finding.rule, rule, "{mistake}, {way:?}");
         assert_eq!(finding.detail.as_str(), detail, "{mistake}, {way:?}");
-        let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or_default() as usize;
+        let line = finding.location.as_ref().and_then(|location| location.line).unwrap_or_default() as usize;
         let source = include_str!("../../drivers/c/wdm_requests.c").lines().nth(line.saturating_sub(1));
         assert!(source.unwrap_or_default().ends_with(&format!("/* {mark} */")), "{mistake}, {way:?}: line {line}");
     }

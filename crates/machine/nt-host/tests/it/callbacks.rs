@@ -37,7 +37,7 @@ fn functions_are_recorded_and_do_what_they_do_otherwise() {
             assert_eq!(callbacks(&host), expected(level).repeat(2), "{level}");
             if let Some(coverage) = host.coverage() {
                 let is_hit = |rva: u64| u32::try_from(rva).is_ok_and(|rva| coverage.is_hit_at(rva));
-                assert!(host.callbacks().iter().all(|call| is_hit(call.place.rva)), "{level}");
+                assert!(host.callbacks().iter().all(|call| is_hit(call.location.rva)), "{level}");
             }
         }
     }
@@ -64,7 +64,7 @@ fn a_function_whose_first_instruction_faults_is_named() {
     let Err(Error::Stopped(report)) = host.start() else { panic!("the driver reads a bad address") };
     let finding = report.findings().first().expect("a finding");
     assert_eq!(finding.rule, Rule::AccessViolation);
-    assert_eq!(finding.place.as_ref().and_then(|place| place.symbol.as_deref()), Some("Leaf"), "{finding}");
+    assert_eq!(finding.location.as_ref().and_then(|location| location.symbol.as_deref()), Some("Leaf"), "{finding}");
 }
 
 #[test]

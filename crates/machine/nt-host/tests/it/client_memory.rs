@@ -62,7 +62,7 @@ fn freed_memory_cannot_be_used() {
     let stopped = device.ioctl(TRUSTED, &self::memory(ADDRESS, 8), 0);
     let Err(Error::Stopped(report)) = stopped else { panic!("{stopped:?}") };
     let [finding] = report.findings() else { panic!("{report:?}") };
-    let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or_default() as usize;
+    let line = finding.location.as_ref().and_then(|location| location.line).unwrap_or_default() as usize;
     let source = include_str!("../../drivers/c/wdm_memory.c").lines().nth(line.saturating_sub(1));
     assert_eq!(finding.rule, Rule::AccessViolation);
     assert!(source.unwrap_or_default().ends_with("/* mark */"), "{report:?}");

@@ -87,7 +87,7 @@ fn mistakes_with_cng_are_found() {
         assert_eq!(found.routine.as_deref(), routine, "BUG {bug}: {found:#?}");
         // The provider of a hash that is not destroyed is closed before the hash.
         assert_eq!(report.findings().len(), if bug == 2 { 2 } else { 1 }, "BUG {bug}: {:#?}", report.findings());
-        assert!(found.place.as_ref().is_some_and(|place| place.line.is_some()), "BUG {bug}: {found:#?}");
+        assert!(found.location.as_ref().is_some_and(|location| location.line.is_some()), "BUG {bug}: {found:#?}");
     }
 }
 

@@ -111,7 +111,7 @@ fn a_breakpoint_of_the_driver_stops_the_run_as_without_coverage() {
         let file = host.open(r"\\.\CCover").expect("the device");
         let Err(Error::Stopped(report)) = file.ioctl(BREAK, &[], 0) else { panic!("not stopped") };
         let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
-        let line = finding.place.as_ref().and_then(|place| place.line).expect("a line");
+        let line = finding.location.as_ref().and_then(|location| location.line).expect("a line");
         assert!(SOURCE.lines().nth(line as usize - 1).is_some_and(|text| text.contains("__debugbreak")), "{line}");
         assert_eq!(finding.rule, Rule::BugCheck);
         assert_eq!(finding.detail.as_str(), "hits a breakpoint without a debugger");
@@ -194,7 +194,8 @@ fn a_driver_does_not_notice() {
             let ended = host.load().and_then(|()| device(&host)).and_then(|()| host.unload().map(drop));
             assert_eq!(host.coverage().is_some_and(|coverage| coverage.hits() != 0), measured, "{}", path.display());
             let report = host.report();
-            let place = |finding: &Finding| finding.place.as_ref().map(|place| (place.file.clone(), place.line));
+            let place =
+                |finding: &Finding| finding.location.as_ref().map(|location| (location.file.clone(), location.line));
             let findings: Vec<_> = report.findings().iter().map(|finding| (finding.rule, place(finding))).collect();
             (
                 ended.map_err(|error| error.to_string().split(':').next().map(str::to_owned)),

@@ -51,7 +51,7 @@ fn the_irql_limit_of_a_routine_can_depend_on_its_arguments() {
     let finding = report.findings_of(Rule::IrqlTooHigh).next().expect("a finding");
     assert_eq!(finding.routine.as_deref(), Some("EtwActivityIdControl"));
     assert_eq!(finding.detail, "called at IRQL 2 with these arguments, allowed up to 1");
-    assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(1));
+    assert_eq!(finding.location.as_ref().and_then(|location| location.line), marked(1));
     assert_eq!(report.findings().len(), 1, "{:#?}", report.findings());
 }
 
@@ -62,7 +62,7 @@ fn the_registry_path_of_driver_entry_is_gone_when_that_has_returned() {
     assert!(matches!(stopped, Err(Error::Stopped(_))), "{stopped:?}");
     let report = host.report();
     let finding = report.findings_of(Rule::UseAfterFree).next().expect("a finding");
-    assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(2));
+    assert_eq!(finding.location.as_ref().and_then(|location| location.line), marked(2));
     assert!(finding.detail.contains("the RegistryPath of DriverEntry"), "{}", finding.detail);
 }
 

@@ -64,8 +64,8 @@ fn an_exception_that_no_handler_catches_is_a_finding_at_its_line() {
         let [finding] = report.findings() else { panic!("{bug}: {:#?}", report.findings()) };
         assert_eq!(finding.rule, rule, "{bug}");
         assert_eq!(finding.routine.as_deref(), routine, "{bug}");
-        assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(mark), "{bug}");
-        let stack: Vec<_> = finding.stack.iter().filter_map(|place| place.symbol.as_deref()).collect();
+        assert_eq!(finding.location.as_ref().and_then(|location| location.line), marked(mark), "{bug}");
+        let stack: Vec<_> = finding.stack.iter().filter_map(|location| location.symbol.as_deref()).collect();
         assert_eq!(stack, callers, "{bug}");
         let output = report.output().strip_prefix(TAKEN).expect("the same as without the mistake");
         assert_eq!(output, if bug == 1 { "only filter c0000005\n" } else { "" });
@@ -79,8 +79,8 @@ fn a_filter_that_faults_is_a_finding() {
     let report = run("-O0", 5);
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
     assert_eq!(finding.rule, Rule::AccessViolation);
-    assert_eq!(finding.place.as_ref().and_then(|place| place.line), marked(1));
-    let stack: Vec<_> = finding.stack.iter().filter_map(|place| place.symbol.as_deref()).collect();
+    assert_eq!(finding.location.as_ref().and_then(|location| location.line), marked(1));
+    let stack: Vec<_> = finding.stack.iter().filter_map(|location| location.symbol.as_deref()).collect();
     assert_eq!(stack[stack.len() - 2..], ["FilterFaults", "DriverEntry"], "{stack:?}");
     assert_eq!(report.output(), TAKEN);
 }

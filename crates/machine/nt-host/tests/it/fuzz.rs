@@ -53,8 +53,8 @@ fn fuzz(bug: u32, executions: u64) -> Harvest {
 
 /// Returns the function that made a mistake.
 fn function(bug: &Bug) -> String {
-    let places = bug.finding.place.iter().chain(&bug.finding.stack);
-    let mut functions = places.filter_map(|place| place.symbol.clone());
+    let places = bug.finding.location.iter().chain(&bug.finding.stack);
+    let mut functions = places.filter_map(|location| location.symbol.clone());
     functions.find(|name| !HELPERS.contains(&name.as_str())).unwrap_or_default()
 }
 

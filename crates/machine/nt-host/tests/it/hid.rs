@@ -121,7 +121,7 @@ fn wrong_reports_are_found() {
         assert_eq!(finding.rule, Rule::RequestMisuse);
         assert_eq!(finding.routine.as_deref(), Some(routine));
         assert_eq!(&*finding.detail, detail);
-        let symbol = finding.place.as_ref().and_then(|place| place.symbol.as_deref());
+        let symbol = finding.location.as_ref().and_then(|location| location.symbol.as_deref());
         assert_eq!(symbol, Some("Control"), "{finding:#?}");
     }
     // What the minidriver writes behind a report is found when the class driver frees the report.

@@ -130,7 +130,7 @@ fn the_driver_is_blamed_for_what_it_makes_a_library_do() {
     assert_eq!(leak.rule, Rule::PoolLeak);
     assert_eq!(leak.image.as_deref(), None);
     assert_eq!(leak.routine.as_deref(), Some("ExAllocatePoolWithTag"));
-    assert_eq!(leak.place.as_ref().and_then(|place| place.line), marked(USER, "leak"));
+    assert_eq!(leak.location.as_ref().and_then(|location| location.line), marked(USER, "leak"));
     let through = only_place(&leak.inner);
     assert_eq!(through.0, Some("c_library_0.sys"));
     assert_eq!(through.1, marked(LIBRARY, "allocate"));
@@ -141,17 +141,17 @@ fn the_driver_is_blamed_for_what_it_makes_a_library_do() {
         device.ioctl(code, &5_u32.to_le_bytes(), 4).expect("a reply");
     }
     let report = host.unload().expect("unload");
-    assert_eq!(only(report.findings()).place.as_ref().and_then(|place| place.line), marked(USER, "leak"));
+    assert_eq!(only(report.findings()).location.as_ref().and_then(|location| location.line), marked(USER, "leak"));
     assert_eq!(only(report.other_findings()).rule, Rule::PoolLeak);
     let report = after(with_library(), SLEEP);
     let sleep = only(report.findings());
     assert_eq!(sleep.rule, Rule::IrqlTooHigh);
     assert_eq!(sleep.image.as_deref(), None);
-    assert_eq!(sleep.place.as_ref().and_then(|place| place.line), marked(USER, "sleep"));
+    assert_eq!(sleep.location.as_ref().and_then(|location| location.line), marked(USER, "sleep"));
     assert!(report.other_findings().is_empty());
 }
 
-fn only_place(places: &[nt_host::Place]) -> (Option<&str>, Option<u32>) {
+fn only_place(places: &[nt_host::Location]) -> (Option<&str>, Option<u32>) {
     let [place] = places else { panic!("{places:#?}") };
     (place.image.as_deref(), place.line)
 }
@@ -162,7 +162,7 @@ fn a_library_is_blamed_for_its_own_mistakes_and_the_driver_stays_clean() {
     let leak = only(report.other_findings());
     assert_eq!(leak.rule, Rule::PoolLeak);
     assert_eq!(leak.image.as_deref(), Some("c_library_0.sys"));
-    assert_eq!(leak.stack.first().and_then(|place| place.line), marked(LIBRARY, "own leak"));
+    assert_eq!(leak.stack.first().and_then(|location| location.line), marked(LIBRARY, "own leak"));
     assert!(leak.to_string().starts_with("c_library_0.sys: pool-leak: does not free 24 bytes"), "{leak}");
     assert_eq!(report.outcome(), Outcome::Clean);
     report.assert_clean();
@@ -172,8 +172,8 @@ fn a_library_is_blamed_for_its_own_mistakes_and_the_driver_stays_clean() {
     let tag = only(report.other_findings());
     assert_eq!(tag.rule, Rule::WrongTag);
     assert_eq!(tag.image.as_deref(), Some("c_library_0.sys"));
-    assert_eq!(tag.place.as_ref().and_then(|place| place.line), marked(LIBRARY, "tag"));
-    assert!(tag.stack.iter().any(|place| place.image.is_none()), "the driver's call is on the stack");
+    assert_eq!(tag.location.as_ref().and_then(|location| location.line), marked(LIBRARY, "tag"));
+    assert!(tag.stack.iter().any(|location| location.image.is_none()), "the driver's call is on the stack");
     report.assert_clean();
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, build};
 use etw_types::NtStatus;
-use nt_host::{Below, Builder, Error, GapKind, MicrosoftRule, NtHost, Place, RegistryValue, Report, Resource};
+use nt_host::{Below, Builder, Error, GapKind, Location, MicrosoftRule, NtHost, RegistryValue, Report, Resource};
 
 /// The control codes of the drivers: the request that the rule is about, and one that ends what the driver keeps.
 const GO: u32 = 0x0022_2000;
@@ -261,10 +261,10 @@ fn run(driver: &str, rule: &str, steps: Steps, broken: bool) -> Report {
 /// Returns whether a report has a finding about a rule, in a line of the driver or of a function that it called.
 fn names(report: &Report, driver: &str, rule: &str) -> bool {
     let file = format!("{driver}.c");
-    let is_in_driver = |place: &Place| place.file.as_ref().is_some_and(|known| known.ends_with(&file));
+    let is_in_driver = |place: &Location| place.file.as_ref().is_some_and(|known| known.ends_with(&file));
     report.findings().iter().any(|finding| {
         finding.microsoft.iter().any(|known| (known.set, known.name) == ("kmdf", rule))
-            && finding.place.iter().chain(&finding.stack).any(is_in_driver)
+            && finding.location.iter().chain(&finding.stack).any(is_in_driver)
     })
 }
 

@@ -25,7 +25,7 @@ fn finding(builder: Builder, function: u32) -> (Finding, String) {
         other => panic!("{function}: {other:?}"),
     };
     let [finding] = report.findings() else { panic!("{function}: {:#?}", report.findings()) };
-    let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or_default() as usize;
+    let line = finding.location.as_ref().and_then(|location| location.line).unwrap_or_default() as usize;
     let source = include_str!("../../drivers/c/wdm_limits.c").lines().nth(line.saturating_sub(1)).unwrap_or_default();
     (finding.clone(), source.trim().to_owned())
 }

@@ -267,7 +267,7 @@ fn damaged_symbols_cost_names_and_nothing_else() {
         fs::write(&symbols, &damaged).expect("symbols");
         let host = NtHost::builder().driver(&driver).start().expect("DriverEntry");
         let report = host.unload().expect("unload");
-        assert!(report.findings().iter().all(|finding| finding.place.is_some()), "round {round}");
+        assert!(report.findings().iter().all(|finding| finding.location.is_some()), "round {round}");
         assert_eq!(report.findings().len(), 1, "round {round}");
     }
 }

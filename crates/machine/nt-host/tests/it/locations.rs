@@ -1,8 +1,8 @@
-//! The place of a finding is a line of the driver's own source. `inner` has the inlined layers below it, `stack` its
+//! The location of a finding is a line of the driver's own source. `inner` has the inlined layers below it, `stack` its
 //! callers.
 
 use crate::common::c::build_at;
-use nt_host::{NtHost, Place, Rule};
+use nt_host::{Location, NtHost, Rule};
 
 const DRIVER: &str = include_str!("../../drivers/c/wdm_layer.c");
 const LAYER: &str = include_str!("../../drivers/layer/layer.h");
@@ -12,9 +12,9 @@ fn marked(source: &str, mark: &str) -> Option<u32> {
     (1..).zip(source.lines()).find(|(_, line)| line.contains(&mark)).map(|(number, _)| number)
 }
 
-fn shown(place: &Place) -> (Option<&str>, Option<&str>, Option<u32>) {
-    let file = place.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
-    (place.symbol.as_deref(), file, place.line)
+fn shown(location: &Location) -> (Option<&str>, Option<&str>, Option<u32>) {
+    let file = location.file.as_deref().and_then(|file| file.rsplit(['/', '\\']).next());
+    (location.symbol.as_deref(), file, location.line)
 }
 
 #[test]
@@ -24,11 +24,11 @@ fn a_leak_through_an_inlined_layer_is_at_the_users_line() {
         let host = NtHost::builder().driver(image).start().expect("DriverEntry");
         let report = host.unload().expect("unload");
         let leak = report.findings_of(Rule::PoolLeak).next().expect("a leak");
-        let place = leak.place.as_ref().expect("a place");
-        assert_eq!(shown(place), (Some("Push"), Some("wdm_layer.c"), marked(DRIVER, "user")), "{level}");
-        assert!(place.is_inlined, "{level}: {place:?}");
-        assert!(place.is_own, "{level}: {place:?}");
-        assert!(place.offset.is_none(), "{level}: {place:?}");
+        let location = leak.location.as_ref().expect("a location");
+        assert_eq!(shown(location), (Some("Push"), Some("wdm_layer.c"), marked(DRIVER, "user")), "{level}");
+        assert!(location.is_inlined, "{level}: {location:?}");
+        assert!(location.is_own, "{level}: {location:?}");
+        assert!(location.offset.is_none(), "{level}: {location:?}");
         let [layer] = leak.inner.as_slice() else { panic!("{level}: {:?}", leak.inner) };
         assert_eq!(shown(layer), (Some("LayerAllocate"), Some("layer.h"), marked(LAYER, "layer")), "{level}");
         let entry = leak.stack.first().expect("a caller");
@@ -45,7 +45,7 @@ fn a_registration_that_leaked_names_its_provider() {
     let report = NtHost::builder().driver(image).start().expect("DriverEntry").unload().expect("unload");
     let leak = report.findings_of(Rule::RegistrationLeak).next().expect("a leak");
     assert!(leak.detail.contains("0d7a0b5e-3b70-4c36-0102-030405060708"), "{}", leak.detail);
-    assert_eq!(leak.place.as_ref().and_then(|place| place.line), marked(DRIVER, "registration"));
+    assert_eq!(leak.location.as_ref().and_then(|location| location.line), marked(DRIVER, "registration"));
 }
 
 #[test]
@@ -53,10 +53,11 @@ fn without_line_information_there_is_no_file() {
     let image = build_at("-O1", "wdm_layer", 0, "DriverEntry", &["ntoskrnl"]);
     std::fs::remove_file(image.with_extension("pdb")).expect("the PDB is gone");
     let report = NtHost::builder().driver(image).start().expect("DriverEntry").unload().expect("unload");
-    let place = report.findings_of(Rule::PoolLeak).next().and_then(|leak| leak.place.clone()).expect("a place");
-    assert_eq!(place.file.clone(), None);
-    assert_eq!(place.line, None);
-    assert_eq!(place.symbol.clone(), None);
-    assert_eq!(place.section.as_deref(), Some(".text"));
-    assert_eq!(place.to_string(), format!("image+{:#x} .text (no line information)", place.rva));
+    let location =
+        report.findings_of(Rule::PoolLeak).next().and_then(|leak| leak.location.clone()).expect("a location");
+    assert_eq!(location.file.clone(), None);
+    assert_eq!(location.line, None);
+    assert_eq!(location.symbol.clone(), None);
+    assert_eq!(location.section.as_deref(), Some(".text"));
+    assert_eq!(location.to_string(), format!("image+{:#x} .text (no line information)", location.rva));
 }

@@ -163,7 +163,7 @@ fn a_mistake_of_many_runs_is_reported_once_at_the_drivers_line() {
     let finding = mistake.finding.expect("a finding");
     assert!(finding.rule == Rule::RustPanic, "{finding}");
     assert!(finding.detail.contains("alloc.rs"), "{finding}");
-    let place = finding.place.as_ref().expect("a place");
+    let place = finding.location.as_ref().expect("a place");
     let line = common::marked_line("allocation_panic");
     assert!(place.line == line, "{place}");
     assert!(place.file.as_ref().is_some_and(|file| file.ends_with("allocation_panic.rs")), "{place}");

@@ -167,7 +167,7 @@ fn mistakes_of_minifilters_are_findings_and_their_corrections_are_not() {
     ] {
         let report = broken(bug);
         let found = report.findings_of(rule).find(|finding| finding.detail.contains(words));
-        let place = found.and_then(|finding| finding.place.as_ref()).and_then(|place| place.file.as_deref());
+        let place = found.and_then(|finding| finding.location.as_ref()).and_then(|location| location.file.as_deref());
         assert!(place.is_some_and(|file| file.ends_with("filter.c")), "{bug}: {:#?}", report.findings());
         let others = report.findings().iter().filter(|finding| finding.rule != rule).count();
         assert_eq!(others, 0, "{bug}: {:#?}", report.findings());

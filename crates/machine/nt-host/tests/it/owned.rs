@@ -22,7 +22,7 @@ fn marked(mark: u32) -> Option<u32> {
 }
 
 fn line(finding: &Finding) -> Option<u32> {
-    finding.place.as_ref().and_then(|place| place.line)
+    finding.location.as_ref().and_then(|location| location.line)
 }
 
 #[test]
@@ -31,7 +31,11 @@ fn a_driver_that_writes_to_its_thread_is_found() {
         let finding = finding(bug);
         assert_eq!(finding.rule, Rule::AccessViolation, "{finding}");
         assert!(finding.detail.starts_with("overwrites the object of the current thread (KTHREAD)"), "{finding}");
-        assert_eq!(finding.place.as_ref().and_then(|place| place.symbol.as_deref()), Some("DriverEntry"), "{finding}");
+        assert_eq!(
+            finding.location.as_ref().and_then(|location| location.symbol.as_deref()),
+            Some("DriverEntry"),
+            "{finding}"
+        );
     }
 }
 
@@ -41,7 +45,7 @@ fn a_driver_that_writes_a_register_of_the_kernel_is_found_at_its_line() {
         let finding = finding(bug);
         assert_eq!(finding.rule, Rule::IllegalInstruction, "{finding}");
         assert!(finding.detail.starts_with(&format!("wrmsr: writes {name},")), "{finding}");
-        let inlined = finding.place.iter().chain(&finding.stack).filter_map(|place| place.line);
+        let inlined = finding.location.iter().chain(&finding.stack).filter_map(|location| location.line);
         let lines: Vec<u32> = inlined.collect();
         assert!(lines.iter().any(|line| Some(*line) == marked(bug)), "{finding}: {lines:?}");
     }

@@ -43,7 +43,7 @@ fn an_interface_that_is_not_dereferenced_is_found() {
     host.add_device().expect("a device").remove().expect("removal");
     let report = host.unload().expect("unload");
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
-    let place = finding.place.as_ref().and_then(|place| place.symbol.as_deref());
+    let place = finding.location.as_ref().and_then(|location| location.symbol.as_deref());
     assert_eq!(finding.rule, Rule::ObjectLeak);
     assert_eq!(place, Some("Send"));
     assert_eq!(finding.detail, "does not release 1 reference to an object");

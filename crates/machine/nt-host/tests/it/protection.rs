@@ -42,8 +42,8 @@ fn sections_have_their_rights_and_no_others() {
         let detail = &finding.detail;
         assert!(detail.starts_with(&format!("{verb} image+0x")), "{what}: {detail}");
         assert!(detail.ends_with(&format!(", which {reason}")), "{what}: {detail}");
-        let places = finding.place.iter().chain(&finding.stack);
-        let lines: Vec<_> = places.filter_map(|place| place.line).collect();
+        let places = finding.location.iter().chain(&finding.stack);
+        let lines: Vec<_> = places.filter_map(|location| location.line).collect();
         // The marked line is the place itself, or its caller if the driver calls data or discarded code.
         assert!(lines.iter().take(2).any(|line| Some(*line) == marked(bug)), "{what}: {lines:?}");
     }
@@ -56,7 +56,7 @@ fn a_wrong_cookie_ends_the_driver() {
     assert_eq!(finding.rule, Rule::FastFail);
     assert_eq!(finding.detail.as_str(), "__fastfail(2): stack cookie check");
     assert_eq!(
-        finding.stack.last().or(finding.place.as_ref()).and_then(|place| place.symbol.as_deref()),
+        finding.stack.last().or(finding.location.as_ref()).and_then(|location| location.symbol.as_deref()),
         Some("DriverEntry")
     );
 }
@@ -97,7 +97,7 @@ fn code_in_memory_that_is_not_executable_is_a_finding_with_its_place() {
         assert!(finding.detail.starts_with("executes "), "{}", finding.detail);
         assert!(finding.detail.ends_with(end), "{}", finding.detail);
         let source: Vec<&str> = include_str!("../../drivers/c/wdm_execute.c").lines().collect();
-        let lines = finding.place.iter().chain(&finding.stack).filter_map(|place| place.line);
+        let lines = finding.location.iter().chain(&finding.stack).filter_map(|location| location.line);
         let mut texts = lines.map(|line| source.get(line as usize - 1).copied().unwrap_or_default());
         assert!(texts.any(|text| text.ends_with("/* executed */")), "{kind}: {finding:#?}");
     }

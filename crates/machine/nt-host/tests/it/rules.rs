@@ -29,14 +29,14 @@ fn check(name: &str, rule: Rule, routine: Option<&str>) -> Finding {
     let report = run(&common::broken(name), rule == Rule::WriteRacesUnregister);
     let marked = common::marked_line(name).expect("a marked line");
     let found = report.findings_of(rule).find(|finding| {
-        let line = finding.place.as_ref().and_then(|place| place.line);
-        let file = finding.place.as_ref().and_then(|place| place.file.clone()).unwrap_or_default();
+        let line = finding.location.as_ref().and_then(|location| location.line);
+        let file = finding.location.as_ref().and_then(|location| location.file.clone()).unwrap_or_default();
         line == Some(marked) && file.ends_with(&format!("{name}.rs"))
     });
     let Some(finding) = found else { panic!("{name}: {:#?}", report.findings()) };
     assert_eq!(finding.routine.as_deref(), routine, "{name}");
-    assert!(finding.place.as_ref().is_some_and(|place| place.rva != 0), "{name}");
-    let outermost = finding.stack.last().or(finding.place.as_ref()).and_then(|place| place.symbol.clone());
+    assert!(finding.location.as_ref().is_some_and(|location| location.rva != 0), "{name}");
+    let outermost = finding.stack.last().or(finding.location.as_ref()).and_then(|location| location.symbol.clone());
     let entered = ["DriverEntry", "dispatch", "run"].map(|entry| format!("{name}::{entry}"));
     assert!(outermost.is_some_and(|symbol| entered.contains(&symbol)), "{name}: {:#?}", finding.stack);
     run(&common::clean(name), rule == Rule::WriteRacesUnregister).assert_clean();

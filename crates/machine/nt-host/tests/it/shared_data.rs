@@ -26,5 +26,5 @@ fn a_write_to_the_shared_page_is_found_at_its_line() {
     assert!(finding.detail.contains("writes to 0xfffff78000000260"), "{}", finding.detail);
     let source = include_str!("../../drivers/c/wdm_shared.c");
     let line = (1..).zip(source.lines()).find(|(_, line)| line.contains("/* mark 1 */")).map(|(number, _)| number);
-    assert_eq!(finding.place.as_ref().and_then(|place| place.line), line);
+    assert_eq!(finding.location.as_ref().and_then(|location| location.line), line);
 }

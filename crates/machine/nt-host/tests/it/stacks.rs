@@ -10,7 +10,7 @@ use nt_host::{Event, NtHost};
 /// The functions of an event's stack, innermost first, with inlined functions.
 fn functions(host: &NtHost, frames: &[u64]) -> Vec<String> {
     let places = frames.iter().flat_map(|frame| host.locate_all(*frame));
-    places.map(|place| place.symbol.unwrap_or_default()).collect()
+    places.map(|location| location.symbol.unwrap_or_default()).collect()
 }
 
 /// The expected stacks of the driver's two events.
@@ -89,7 +89,7 @@ fn the_samples_events_lead_back_to_what_the_kernel_calls() {
         let event = events.iter().find(|event| event.decode().event.as_deref() == Some(name)).expect("the event");
         let stack = functions(&host, &event.stack().unwrap_or_default());
         assert!(stack.last().is_some_and(|function| function.contains(outermost)), "{name}: {stack:?}");
-        let own = host.locate(event.stack().unwrap_or_default()[0]).and_then(|place| place.symbol);
+        let own = host.locate(event.stack().unwrap_or_default()[0]).and_then(|location| location.symbol);
         assert!(own.is_some_and(|symbol| symbol.starts_with("driver_sample::events::")), "{name}: {stack:?}");
     }
 }

@@ -25,7 +25,7 @@ fn forbidden_processor_state_is_found_at_the_call() {
         assert_eq!(finding.routine.as_deref(), Some("KeQuerySystemTimePrecise"));
         assert!(finding.detail.starts_with("called with "), "{}", finding.detail);
         assert!(finding.detail.contains(part), "{}", finding.detail);
-        assert_eq!(finding.place.as_ref().and_then(|place| place.line), line_with("/* mark */"), "{bug}");
+        assert_eq!(finding.location.as_ref().and_then(|location| location.line), line_with("/* mark */"), "{bug}");
     }
 }
 
@@ -56,5 +56,5 @@ fn an_access_with_alignment_checks_is_found_and_works() {
     assert_eq!(finding.rule, Rule::BadArgument);
     assert_eq!(finding.routine.as_deref(), None);
     assert!(finding.detail.contains("alignment check flag"), "{}", finding.detail);
-    assert_eq!(finding.place.as_ref().and_then(|place| place.line), line_with("/* unaligned */"));
+    assert_eq!(finding.location.as_ref().and_then(|location| location.line), line_with("/* unaligned */"));
 }

@@ -104,7 +104,7 @@ fn key_name(object: GuestPtr<Opaque>, id: Out<u64>, name: Option<GuestPtr<Text>>
 
 /// What a callback is notified before an operation, while the operation lasts.
 struct Before {
-    known: Registered,
+    registration: Registered,
     info: GuestPtr<Opaque>,
     /// Where the callback keeps what it wants to see again afterwards.
     context: GuestPtr<u64>,
@@ -154,7 +154,7 @@ fn with_callbacks(
             &[context, pre, info.address()],
         ) as u32);
         if status.is_success() {
-            requested.push(Before { known: *known, info, context: call_context });
+            requested.push(Before { registration: *known, info, context: call_context });
             continue;
         }
         // A routine that denies the operation does not get the notification after it.
@@ -168,8 +168,8 @@ fn with_callbacks(
         None => status_of(run())?,
     };
     let count = requested.len() as u32 + u32::from(refused.is_some());
-    for Before { known, info, context } in requested.into_iter().rev() {
-        let About::Registry { context: own, .. } = known.about else { continue };
+    for Before { registration, info, context } in requested.into_iter().rev() {
+        let About::Registry { context: own, .. } = registration.about else { continue };
         let after = new(REG_POST_OPERATION_INFORMATION {
             Object: object.cast(),
             Status: status,
@@ -181,7 +181,7 @@ fn with_callbacks(
             ObjectContext: 0,
             Reserved: 0,
         })?;
-        let result = call_routine("registry callback", known.routine, &[own, post, after.address()]) as u32;
+        let result = call_routine("registry callback", registration.routine, &[own, post, after.address()]) as u32;
         if NtStatus::from_int(result) == NtStatus::CallbackBypass {
             status = after.ReturnStatus().read()?;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::image::Leaving;
-use nt_processor::part::Part;
+use nt_processor::layer_state::LayerState;
 use nt_processor::sorted::{SortedMap, SortedSet};
 use nt_verifier::routine::{NO_RESOURCES, PASSIVE};
 use nt_verifier::verify::{self, Breach, Rule, Wdm};
@@ -56,7 +56,7 @@ pub struct Hooks {
     pub(crate) key_closed: fn(KernelHandle),
 }
 
-static HOOKS: Part<Hooks> = Part::new();
+static HOOKS: LayerState<Hooks> = LayerState::new();
 
 /// Sets the functions. Later calls have no effect.
 pub fn attach(hooks: &'static Hooks) {

@@ -9,7 +9,7 @@ use windows_constants::security::{MAXIMUM_ALLOWED, TokenUser};
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::pool;
-use crate::rtl::security::Parts;
+use crate::rtl::security::DescriptorParts;
 use crate::{kernel, lock};
 
 /// The size of a token, which is opaque.
@@ -149,7 +149,7 @@ routines! { pub(super) ROUTINES;
             place.set(descriptor.cast())?;
             return done(());
         }
-        let copy = Parts::from_descriptor(descriptor)?.self_relative()?;
+        let copy = DescriptorParts::from_descriptor(descriptor)?.self_relative()?;
         let memory = lock(&kernel().pool).allocate(copy.len() as u64, *b"SeSd", pool_type & 1 != 0, call.from);
         let Some(memory) = memory.map(GuestPtr::<u8>::new) else { return fail(NO_RESOURCES) };
         memory.write_all(&copy)?;
@@ -172,7 +172,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE)]
     fn SeValidSecurityDescriptor(length: u32, descriptor: GuestPtr<SECURITY_DESCRIPTOR>) -> Result<bool, Fault> {
-        let needed = Parts::from_descriptor(descriptor)?.self_relative()?.len();
+        let needed = DescriptorParts::from_descriptor(descriptor)?.self_relative()?.len();
         Ok(descriptor.Revision().read()? == 1 && needed <= length as usize)
     }
 
@@ -246,7 +246,7 @@ fn set(object: u64, descriptor: GuestPtr<SECURITY_DESCRIPTOR>) -> Outcome {
     if descriptor.Revision().read()? != 1 {
         return fail(NtStatus::InvalidSecurityDescr);
     }
-    let copy = Parts::from_descriptor(descriptor)?.self_relative()?;
+    let copy = DescriptorParts::from_descriptor(descriptor)?.self_relative()?;
     lock(&kernel().objects).set_descriptor(object, copy);
     Ok(())
 }

@@ -137,14 +137,14 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlValidSecurityDescriptor(descriptor: Descriptor) -> Result<bool, Fault> {
-        let parts = Parts::from_descriptor(descriptor)?;
+        let parts = DescriptorParts::from_descriptor(descriptor)?;
         let valid = |sid: GuestPtr<u8>| sid.non_null().map_or(Ok(true), |sid| is_valid_sid(sid.cast()));
         Ok(descriptor.Revision().read()? == SECURITY_DESCRIPTOR_REVISION && valid(parts.owner)? && valid(parts.group)?)
     }
 
     #[irql(APC)]
     fn RtlLengthSecurityDescriptor(descriptor: Descriptor) -> Result<u32, Fault> {
-        Ok(Parts::from_descriptor(descriptor)?.length()? as u32)
+        Ok(DescriptorParts::from_descriptor(descriptor)?.length()? as u32)
     }
 
     #[irql(APC)]
@@ -184,7 +184,7 @@ routines! { pub(super) ROUTINES;
         place: Out<GuestPtr<u8>>,
         defaulted: Out<u8>,
     ) -> Outcome {
-        let parts = Parts::from_descriptor(descriptor)?;
+        let parts = DescriptorParts::from_descriptor(descriptor)?;
         let is_there = parts.control & SE_DACL_PRESENT != 0;
         present.set(is_there.into())?;
         if is_there {
@@ -201,7 +201,7 @@ routines! { pub(super) ROUTINES;
         place: Out<GuestPtr<u8>>,
         defaulted: Out<u8>,
     ) -> Outcome {
-        let parts = Parts::from_descriptor(descriptor)?;
+        let parts = DescriptorParts::from_descriptor(descriptor)?;
         let is_there = parts.control & SE_SACL_PRESENT != 0;
         present.set(is_there.into())?;
         if is_there {
@@ -213,7 +213,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlGetOwnerSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
-        let parts = Parts::from_descriptor(descriptor)?;
+        let parts = DescriptorParts::from_descriptor(descriptor)?;
         sid.set(parts.owner)?;
         defaulted.set((parts.control & SE_OWNER_DEFAULTED != 0).into())?;
         done(())
@@ -221,7 +221,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlGetGroupSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
-        let parts = Parts::from_descriptor(descriptor)?;
+        let parts = DescriptorParts::from_descriptor(descriptor)?;
         sid.set(parts.group)?;
         defaulted.set((parts.control & SE_GROUP_DEFAULTED != 0).into())?;
         done(())
@@ -229,7 +229,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlAbsoluteToSelfRelativeSD(descriptor: Descriptor, target: GuestPtr<u8>, room: GuestPtr<u32>) -> Outcome {
-        let parts = Parts::from_descriptor(descriptor)?;
+        let parts = DescriptorParts::from_descriptor(descriptor)?;
         if parts.control & SE_SELF_RELATIVE != 0 {
             return fail(NtStatus::BadDescriptorFormat);
         }
@@ -330,7 +330,7 @@ fn set_identifier(
 }
 
 /// The addresses of the parts of a descriptor in either format. Missing parts are NULL.
-pub(crate) struct Parts {
+pub(crate) struct DescriptorParts {
     control: u16,
     owner: GuestPtr<u8>,
     group: GuestPtr<u8>,
@@ -338,7 +338,7 @@ pub(crate) struct Parts {
     dacl: GuestPtr<u8>,
 }
 
-impl Parts {
+impl DescriptorParts {
     pub(crate) fn from_descriptor(descriptor: Descriptor) -> Result<Self, Fault> {
         let control = descriptor.Control().read()?;
         if control & SE_SELF_RELATIVE == 0 {

@@ -15,7 +15,7 @@ use nt_processor::memory::{GuestPtr, OrStop as _};
 use nt_processor::sorted::{SortedMap, SortedSet};
 use nt_verifier::routine::Outcome;
 
-use super::{gaps, parts};
+use super::{gaps, layers};
 
 /// Identifies an open device for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,7 +140,7 @@ impl File {
 }
 
 pub(super) fn clients() -> &'static Mutex<Clients> {
-    &parts().clients
+    &layers().clients
 }
 
 impl Clients {
@@ -176,7 +176,7 @@ impl Drop for Beginning {
             clients.removals > 0
         };
         if is_awaited {
-            parts().kernel.scheduler.change(|_| ());
+            layers().kernel.scheduler.change(|_| ());
         }
     }
 }
@@ -241,14 +241,14 @@ pub(super) fn close_where(wanted: impl Fn(&File) -> bool) {
     close_begun(&wanted);
     lock(clients()).removals += 1;
     let me = thread::number();
-    let deadline = parts().kernel.scheduler.now().saturating_add(parts().kernel.config.give_up_after());
+    let deadline = layers().kernel.scheduler.now().saturating_add(layers().kernel.config.give_up_after());
     loop {
         let calls = lock(clients()).beginning.clone();
         let of_others = calls.iter().filter(|(_, (thread, file))| *thread != me && wanted(file));
         let left: Vec<u64> = of_others.map(|(number, _)| *number).collect();
         let are_over = || left.iter().all(|number| !lock(clients()).beginning.contains_key(number));
         // If the driver keeps the thread of a client for so long, the removal goes on.
-        if left.is_empty() || parts().kernel.scheduler.wait(Some(deadline), |_| are_over().then_some(())).is_none() {
+        if left.is_empty() || layers().kernel.scheduler.wait(Some(deadline), |_| are_over().then_some(())).is_none() {
             break;
         }
         close_begun(&wanted);
@@ -279,7 +279,7 @@ fn close_begun(wanted: &impl Fn(&File) -> bool) {
             clients.begun.insert(number, Begun { sent, file: None, closes: false, what, canceled: true });
             clients.ending.remove(&number);
         }
-        parts().kernel.scheduler.change(|_| ());
+        layers().kernel.scheduler.change(|_| ());
     }
     let files: Vec<FileId> = {
         let clients = lock(clients());

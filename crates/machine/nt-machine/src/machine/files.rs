@@ -9,7 +9,7 @@ use nt_processor::memory::OrStop as _;
 use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::Outcome;
 
-use super::{Machine, gaps, parts};
+use super::{Machine, gaps, layers};
 
 /// Identifies a connection to a communication port of a minifilter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct Clients {
 }
 
 fn clients() -> &'static Mutex<Clients> {
-    &parts().volume
+    &layers().volume
 }
 
 fn answered(outcome: Outcome<Answer>) -> Answer {

@@ -23,7 +23,7 @@ use nt_verifier::routine::PASSIVE;
 use nt_verifier::verify::{self, GapKind, Rule, gap};
 
 use super::guests::{Guest, Guests, INITIALIZE, Role};
-use super::{Machine, parts, plug};
+use super::{Machine, layers, plug};
 use crate::loader::{Import, Mapped};
 
 /// The bits of the security cookie that the loader sets in place of the linker's default: the upper 16 bits are zero.
@@ -74,7 +74,7 @@ fn refused(guest: &Guest) -> Option<(NtStatus, String)> {
 
 /// Returns the loaded image that an import comes from.
 fn exporter(import: &Import) -> Option<Resident> {
-    lock(&parts().residents).iter().find(|resident| resident.name.eq_ignore_ascii_case(&import.module)).cloned()
+    lock(&layers().residents).iter().find(|resident| resident.name.eq_ignore_ascii_case(&import.module)).cloned()
 }
 
 /// Returns the address of an import: in a loaded image, or in the kernel.
@@ -180,7 +180,7 @@ fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
     if let Some(arena) = lock(&kernel().pool).arena() {
         system_calls::forbid_pool(arena);
     }
-    parts().verifier.findings().set_base(number, region.base);
+    layers().verifier.findings().set_base(number, region.base);
     let service = guest.service();
     lock(&kernel().registry).add_service(service);
     let made =
@@ -202,7 +202,7 @@ fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
     let name = guest.name.clone();
     let exports = layout.exports.clone();
     let resident = Resident { number, name, mapped: mapped.clone(), driver, exports, is_library };
-    lock(&parts().residents).push(resident.clone());
+    lock(&layers().residents).push(resident.clone());
     let initialize = if is_library { resident.export(INITIALIZE).map(GuestPtr::new) } else { None };
     let status = match initialize {
         Some(initialize) => call_back(INITIALIZE, PASSIVE, initialize, &[path.address()]),
@@ -246,7 +246,7 @@ fn unload() -> NtStatus {
         }
         return NtStatus::InvalidDeviceRequest;
     }
-    let resident = lock(&parts().residents).iter().find(|resident| resident.number == DRIVER).cloned();
+    let resident = lock(&layers().residents).iter().find(|resident| resident.number == DRIVER).cloned();
     if let Some(resident) = resident {
         gone(&resident);
     }
@@ -257,7 +257,7 @@ fn unload() -> NtStatus {
 /// driver does, which Windows unloads with the last driver that imports from it.
 fn unload_others() {
     loop {
-        let Some(resident) = lock(&parts().residents).last().cloned() else { return };
+        let Some(resident) = lock(&layers().residents).last().cloned() else { return };
         nt_framework::decommission(resident.mapped.region());
         nt_filters::unload(resident.driver);
         if resident.is_library {
@@ -336,7 +336,7 @@ fn gone(resident: &Resident) {
     lock(&kernel.io).drivers.retain(|driver| *driver != resident.driver);
     // Fails only if the driver has overwritten its entry.
     let _ = modules::remove(resident.driver);
-    lock(&parts().residents).retain(|known| known.number != resident.number);
+    lock(&layers().residents).retain(|known| known.number != resident.number);
     let region = resident.mapped.region();
     paging::remove_sections(region);
     resident.mapped.withdraw();

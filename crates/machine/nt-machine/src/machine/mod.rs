@@ -43,8 +43,8 @@ pub use load::Loaded;
 pub use plug::DeviceId;
 pub use routines::{RoutineInfo, Support, all_routines, can_fail, support};
 
-/// The parts that the machine owns.
-struct Parts {
+/// The layers that the machine owns.
+struct Layers {
     verifier: Verifier,
     threads: Threads,
     spare: spare::Spare,
@@ -64,12 +64,12 @@ struct Parts {
     clients: Mutex<clients::Clients>,
 }
 
-static MACHINE: OnceLock<Parts> = OnceLock::new();
+static MACHINE: OnceLock<Layers> = OnceLock::new();
 
 /// The machine of this process.
 #[derive(Clone, Copy)]
 pub struct Machine {
-    parts: &'static Parts,
+    layers: &'static Layers,
 }
 
 impl Machine {
@@ -82,7 +82,7 @@ impl Machine {
     pub fn start(config: Config, findings: Findings) -> io::Result<Self> {
         let hardware = config.hardware.clone();
         let table = Table::new(&config, routines::all(), nt_framework::functions())?;
-        let parts = Parts {
+        let layers = Layers {
             verifier: Verifier::new(findings)?,
             threads: Threads::default(),
             spare: spare::Spare::default(),
@@ -99,57 +99,57 @@ impl Machine {
             human_interface: Mutex::default(),
             clients: Mutex::default(),
         };
-        MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
-        let parts = self::parts();
-        verify::attach(&parts.verifier);
-        thread::attach_to(&parts.threads);
-        parts.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()));
-        image::attach(&parts.images);
-        nt_kernel::attach(&parts.kernel);
-        nt_framework::attach(&parts.framework);
-        if let Some(coverage) = &parts.kernel.config.coverage {
+        MACHINE.set(layers).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
+        let layers = self::layers();
+        verify::attach(&layers.verifier);
+        thread::attach_to(&layers.threads);
+        layers.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()));
+        image::attach(&layers.images);
+        nt_kernel::attach(&layers.kernel);
+        nt_framework::attach(&layers.framework);
+        if let Some(coverage) = &layers.kernel.config.coverage {
             coverage::attach(coverage);
         }
-        if let Some(callbacks) = &parts.kernel.config.callbacks {
+        if let Some(callbacks) = &layers.kernel.config.callbacks {
             callbacks::attach(callbacks);
         }
-        nt_filters::attach(&parts.filters);
-        nt_network::attach(&parts.filtering);
-        nt_crypto::attach(&parts.cryptography);
-        nt_hid::attach(&parts.human_interface);
-        hardware::attach(&parts.hardware);
+        nt_filters::attach(&layers.filters);
+        nt_network::attach(&layers.filtering);
+        nt_crypto::attach(&layers.cryptography);
+        nt_hid::attach(&layers.human_interface);
+        hardware::attach(&layers.hardware);
         signals::install()?;
-        Ok(Self { parts })
+        Ok(Self { layers })
     }
 
     /// Returns the configuration that it was started with.
     #[must_use]
     pub const fn config(self) -> &'static Config {
-        &self.parts.kernel.config
+        &self.layers.kernel.config
     }
 
     /// Returns its ETW engine.
     #[must_use]
     pub const fn engine(self) -> &'static Engine {
-        &self.parts.kernel.engine
+        &self.layers.kernel.engine
     }
 
     /// Returns the session that records everything, if the configuration requests one.
     #[must_use]
     pub fn trace(self) -> Option<Session> {
-        lock(&self.parts.kernel.etw).session()
+        lock(&self.layers.kernel.etw).session()
     }
 
     /// Returns the number of events that the driver has written.
     #[must_use]
     pub fn events_written(self) -> u64 {
-        lock(&self.parts.kernel.etw).written()
+        lock(&self.layers.kernel.etw).written()
     }
 
     /// Returns the routines that the driver called and that can fail, with the number of calls of each.
     #[must_use]
     pub fn fallible_calls(self) -> Vec<(String, u64)> {
-        self.parts.kernel.table.fallible_calls()
+        self.layers.kernel.table.fallible_calls()
     }
 
     /// Returns what the run should have exercised so far and did not.
@@ -173,6 +173,6 @@ impl Machine {
 }
 
 #[expect(clippy::expect_used, reason = "a `Machine` exists only after it was started")]
-fn parts() -> &'static Parts {
+fn layers() -> &'static Layers {
     MACHINE.get().expect("a machine was started")
 }

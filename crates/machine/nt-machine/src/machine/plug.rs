@@ -236,7 +236,7 @@ impl Machine {
             let mut clients = lock(clients());
             (!clients.ending.contains(&number)).then(|| clients.begun.remove(&number))
         };
-        let begun = take().unwrap_or_else(|| self.parts.kernel.scheduler.wait(None, |_| take()).flatten())?;
+        let begun = take().unwrap_or_else(|| self.layers.kernel.scheduler.wait(None, |_| take()).flatten())?;
         Some(end(begun))
     }
 }

@@ -13,13 +13,13 @@ use super::{Machine, gaps};
 impl Machine {
     /// Waits until no DPC and no work item is left. Only the thread that serves requests may call this.
     pub fn settle(self) {
-        self.parts.kernel.scheduler.settle();
+        self.layers.kernel.scheduler.settle();
     }
 
     /// Makes a call of the driver fail: the `call`-th from now, counted from 1 over all routines that can fail. 0 takes
     /// it back.
     pub fn fail_next(self, call: u64) {
-        self.parts.kernel.table.fail_next(call);
+        self.layers.kernel.table.fail_next(call);
     }
 
     /// Makes four bytes of the next input with the method `METHOD_NEITHER` change after the driver's first read of them, as
@@ -60,20 +60,20 @@ impl Machine {
     /// requests it applies, and without a device it applies to every one. Several answers are used one after the other, before
     /// those of the configuration. `None` forgets those that are left.
     pub fn answer_next(self, answer: Option<Below>) {
-        self.parts.kernel.answers.add(answer);
+        self.layers.kernel.answers.add(answer);
     }
 
     /// Returns how many reads, writes and control requests the driver has sent to devices of other drivers.
     #[must_use]
     pub fn requests_below(self) -> u64 {
-        self.parts.kernel.answers.asked()
+        self.layers.kernel.answers.asked()
     }
 
     /// Returns how much the driver holds now: the numbers of its allocations, of handles and references, and of timers that are
     /// set.
     #[must_use]
     pub fn held(self) -> [usize; 3] {
-        let kernel = &self.parts.kernel;
+        let kernel = &self.layers.kernel;
         [lock(&kernel.pool).held(), lock(&kernel.objects).held(), kernel.scheduler.look(|state| state.timers.len())]
     }
 
@@ -86,7 +86,7 @@ impl Machine {
     /// Returns the number of findings so far.
     #[must_use]
     pub fn finding_count(self) -> u32 {
-        self.parts.verifier.findings().count()
+        self.layers.verifier.findings().count()
     }
 
     /// Returns the names and symbolic links of the driver's devices.
@@ -99,7 +99,7 @@ impl Machine {
     /// key is `parameters`, `device`, `driver` or a full path.
     #[must_use]
     pub fn missing_values(self) -> Vec<String> {
-        lock(&self.parts.kernel.missing_values).iter().cloned().collect()
+        lock(&self.layers.kernel.missing_values).iter().cloned().collect()
     }
 
     /// Returns the names of the communication ports if the driver has registered a minifilter.

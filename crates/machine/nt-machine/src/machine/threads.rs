@@ -27,7 +27,7 @@ impl Machine {
     /// Fails if there is not enough memory for the driver's stack.
     pub fn serve<R>(self, body: impl FnOnce(&dyn Fn(&mut dyn FnMut())) -> R) -> io::Result<R> {
         let _attached = thread::attach_as(self.numbers().0, GuestPtr::NULL)?;
-        let scheduler = &self.parts.kernel.scheduler;
+        let scheduler = &self.layers.kernel.scheduler;
         Ok(body(&|request| {
             scheduler.begin_request();
             request();
@@ -46,9 +46,9 @@ impl Machine {
     /// Fails if there is not enough memory for the driver's stack.
     pub fn with_thread(self, body: impl FnOnce()) -> io::Result<()> {
         let _attached = thread::attach()?;
-        self.parts.kernel.scheduler.begin();
+        self.layers.kernel.scheduler.begin();
         body();
-        self.parts.kernel.scheduler.end();
+        self.layers.kernel.scheduler.end();
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl Machine {
     /// time would jump from timer to timer until Linux lets the next thread run.
     pub fn with_threads(self, count: usize, body: impl Fn(usize, bool) + Send + Sync + 'static) {
         let Some(others) = count.checked_sub(1) else { return };
-        let scheduler = &self.parts.kernel.scheduler;
+        let scheduler = &self.layers.kernel.scheduler;
         scheduler.begin_others(others);
         let shared = Arc::new((body, AtomicUsize::new(count)));
         let (done, all_done) = mpsc::channel();
@@ -73,7 +73,7 @@ impl Machine {
                     scheduler.end();
                 }
             };
-            self.parts.spare.run(run, done.clone());
+            self.layers.spare.run(run, done.clone());
         }
         drop(done);
         // Nobody sends: this returns when all threads have dropped their ends.
@@ -84,32 +84,32 @@ impl Machine {
     /// calls of the driver, which the schedule decides, another one continues. DPCs, work items and the driver's own threads
     /// run beside them.
     pub fn take_turns(self, count: usize, schedule: u64) {
-        self.parts.kernel.scheduler.take_turns(count, schedule);
+        self.layers.kernel.scheduler.take_turns(count, schedule);
     }
 
     /// Runs `body` as the thread with this number, counted from 0, of those that take turns.
     pub fn in_turn(self, number: usize, body: impl FnOnce()) {
-        self.parts.kernel.scheduler.begin_turns(number);
+        self.layers.kernel.scheduler.begin_turns(number);
         body();
-        self.parts.kernel.scheduler.leave_turns(number);
+        self.layers.kernel.scheduler.leave_turns(number);
     }
 
     /// Called for a thread that should have taken turns and could not begin.
     pub fn skip_turn(self, number: usize) {
-        self.parts.kernel.scheduler.leave_turns(number);
+        self.layers.kernel.scheduler.leave_turns(number);
     }
 
     /// Called when all threads that took turns have ended.
     pub fn end_turns(self) {
-        self.parts.kernel.scheduler.end_turns();
+        self.layers.kernel.scheduler.end_turns();
     }
 
     /// Waits for other threads in a way that the scheduler does not see. Meanwhile, this thread does not count as
     /// running.
     pub fn wait_outside(self, wait: impl FnOnce()) {
-        self.parts.kernel.scheduler.end();
+        self.layers.kernel.scheduler.end();
         wait();
-        self.parts.kernel.scheduler.begin();
+        self.layers.kernel.scheduler.begin();
     }
 
     /// Runs deferred procedure calls forever. One thread of the process must do so.
@@ -118,19 +118,19 @@ impl Machine {
     }
 
     fn numbers(self) -> (u32, u32) {
-        *self.parts.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()))
+        *self.layers.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()))
     }
 
     /// Lets time pass, in 100 ns units: timers expire and waits end.
     pub fn advance(self, time: u64) {
-        let scheduler = &self.parts.kernel.scheduler;
+        let scheduler = &self.layers.kernel.scheduler;
         scheduler.wait_until(scheduler.now().saturating_add(time));
     }
 
     /// Returns whether all threads wait and nothing will ever wake one.
     #[must_use]
     pub fn is_stuck(self) -> bool {
-        self.parts.kernel.scheduler.is_stuck()
+        self.layers.kernel.scheduler.is_stuck()
     }
 
     /// Returns the processor time that the driver's threads have used so far in nanoseconds, by Linux thread ID.
@@ -165,7 +165,7 @@ impl Machine {
         let used =
             |(thread, time): (i32, u64)| (time - before.get(&thread).copied().unwrap_or_default().min(time), thread);
         // While that thread waits for others, each change wakes it, which takes processor time, too.
-        let is_settling = self.parts.kernel.scheduler.is_settling();
+        let is_settling = self.layers.kernel.scheduler.is_settling();
         let times = thread::processor_times().into_iter().filter(|(thread, _)| !is_settling || *thread != waiting);
         let busiest = times.map(used).max();
         let least = if is_settling { 0 } else { BUSY };
@@ -188,7 +188,7 @@ impl Machine {
     /// Waits for news from the threads that run the driver, for at most `time`.
     #[must_use]
     pub fn listen(self, time: Duration) -> RunEvent {
-        self.parts.verifier.listen(time)
+        self.layers.verifier.listen(time)
     }
 
     /// Notifies the thread that listens that no more requests will be served.

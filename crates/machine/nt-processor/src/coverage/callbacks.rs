@@ -19,8 +19,8 @@ use pe_image::Layout;
 
 use super::code::{BREAKPOINT, disassemble, put_breakpoints, taken_addresses};
 use super::record::{Record, RecordedCall, RecordedPrint};
+use crate::layer_state::LayerState;
 use crate::memory::{GuestPtr, Protection, Region, poke, protect};
-use crate::part::Part;
 
 /// The number of bytes of a copy: the longest instruction has 15 bytes, and the jump 14.
 const COPY: u64 = 32;
@@ -56,7 +56,7 @@ struct Entry {
     relative: Option<usize>,
 }
 
-static CALLBACKS: Part<Callbacks> = Part::new();
+static CALLBACKS: LayerState<Callbacks> = LayerState::new();
 
 /// Makes these the callbacks of this process. Later calls have no effect.
 pub fn attach(callbacks: &'static Callbacks) {

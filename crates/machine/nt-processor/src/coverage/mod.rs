@@ -37,8 +37,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use pe_image::Layout;
 use pe_image::unwind::Functions;
 
+use crate::layer_state::LayerState;
 use crate::memory::poke;
-use crate::part::Part;
 use bitmap::Bitmap;
 pub use callbacks::Callbacks;
 use code::{disassemble, put_breakpoints};
@@ -63,14 +63,14 @@ struct Inner {
     hits: Bitmap,
     /// Those of them that [`Coverage::take_new`] has counted. Only the others have a breakpoint in a new process: what a
     /// process reached before it stopped is new for the next one.
-    known: Bitmap,
+    counted: Bitmap,
     /// The blocks that this process has reached since then.
     recent: Bitmap,
     /// The address of the image in this process; 0 before it is loaded.
     base: AtomicU64,
 }
 
-static COVERAGE: Part<Coverage> = Part::new();
+static COVERAGE: LayerState<Coverage> = LayerState::new();
 
 /// Makes this the coverage of this process. Later calls have no effect.
 pub fn attach(coverage: &'static Coverage) {
@@ -101,12 +101,12 @@ impl Coverage {
         let is_block = |rva: &u32| blocks.binary_search(rva).is_ok();
         let functions = Functions::from_layout(layout).iter().map(|function| function.begin).filter(is_block).collect();
         let comparisons = constants::compared(descent.instructions());
-        let [hits, known, recent] = [true, true, false].map(|shared| Bitmap::new(blocks.len(), shared));
+        let [hits, counted, recent] = [true, true, false].map(|shared| Bitmap::new(blocks.len(), shared));
         let hits = hits?;
-        let known = known?;
+        let counted = counted?;
         let recent = recent?;
         let base = AtomicU64::new(0);
-        Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, comparisons, hits, known, recent, base }) })
+        Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, comparisons, hits, counted, recent, base }) })
     }
 
     /// Returns the addresses of the blocks relative to the image, in ascending order.
@@ -174,7 +174,7 @@ impl Coverage {
     /// their addresses relative to the image.
     #[must_use]
     pub fn take_new(&self) -> Vec<u32> {
-        let recent = self.inner.recent.take().into_iter().filter(|block| self.inner.known.set(*block));
+        let recent = self.inner.recent.take().into_iter().filter(|block| self.inner.counted.set(*block));
         recent.filter_map(|block| self.inner.blocks.get(block).copied()).collect()
     }
 
@@ -183,8 +183,8 @@ impl Coverage {
     pub fn install(&self, base: u64) {
         let inner = &*self.inner;
         inner.base.store(base, Ordering::SeqCst);
-        let is_known = |block: usize| inner.known.get(block) || inner.recent.get(block);
-        let wanted = (0..).zip(&inner.blocks).filter(|(block, _)| !is_known(*block));
+        let is_reached = |block: usize| inner.counted.get(block) || inner.recent.get(block);
+        let wanted = (0..).zip(&inner.blocks).filter(|(block, _)| !is_reached(*block));
         put_breakpoints(base, wanted.map(|(_, rva)| *rva));
     }
 

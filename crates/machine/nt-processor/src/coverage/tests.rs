@@ -298,11 +298,11 @@ fn a_block_is_new_once_and_only_if_the_process_goes_on() {
         inner.hits.set(1);
         inner.recent.set(1);
     }
-    assert!(!inner.known.get(1), "the process may still stop");
+    assert!(!inner.counted.get(1), "the process may still stop");
     assert_eq!(coverage.hits(), 1);
     assert_eq!(coverage.take_new(), vec![0x1001]);
     assert!(coverage.take_new().is_empty());
-    assert!(inner.known.get(1));
+    assert!(inner.counted.get(1));
     inner.recent.set(1);
     assert_eq!(coverage.take_new(), [0; 0], "another process has counted it");
     assert_eq!([0, 1].map(|block| coverage.is_hit(block)), [false, true]);

@@ -16,9 +16,9 @@ use windows_constants::object::ThreadObject;
 use super::handler::{ARCH_SET_GS, HandlerStack, Restored, set_base};
 use super::stack::Stack;
 use super::switch::{MAX_ARGUMENTS, Returned, call_driver};
+use crate::layer_state::{LayerState, lock_from_handler};
 use crate::layout::{CROSSING, DISPATCHER_HEADER, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
-use crate::part::{Part, lock_from_handler};
 
 /// The number of bytes reserved at the top of a stack. They hold a crossing without a caller.
 const TOP: u64 = 128;
@@ -93,7 +93,7 @@ impl Phase {
     }
 }
 
-static THREADS: Part<Threads> = Part::new();
+static THREADS: LayerState<Threads> = LayerState::new();
 
 /// Makes these the threads of this process.
 pub fn attach_to(threads: &'static Threads) {

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::layer_state::{LayerState, lock_from_handler};
 use crate::memory::{PAGE, Region};
-use crate::part::{Part, lock_from_handler};
 use pe_image::Layout;
 use pe_image::unwind::Functions;
 
@@ -66,7 +66,7 @@ impl Slot {
     }
 }
 
-static IMAGES: Part<Images> = Part::new();
+static IMAGES: LayerState<Images> = LayerState::new();
 
 /// Makes these the images of this process. Later calls have no effect.
 pub fn attach(images: &'static Images) {

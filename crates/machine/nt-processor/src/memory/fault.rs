@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::part::Part;
+use crate::layer_state::LayerState;
 
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl fmt::Display for Fault {
 /// The function that is called for a fault that nothing handles.
 pub struct Unhandled(pub fn(Fault) -> !);
 
-static STOP: Part<Unhandled> = Part::new();
+static STOP: LayerState<Unhandled> = LayerState::new();
 
 /// Sets the function that is called for a fault that nothing handles. Later calls have no effect.
 pub fn on_unhandled(stop: &'static Unhandled) {

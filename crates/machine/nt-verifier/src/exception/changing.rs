@@ -9,8 +9,8 @@
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use nt_processor::layer_state::{LayerState, lock_from_handler};
 use nt_processor::memory::{GuestPtr, PAGE, Protection, protect};
-use nt_processor::part::{Part, lock_from_handler};
 
 use super::interrupted::Context;
 
@@ -53,7 +53,7 @@ struct Step {
 #[derive(Debug, Default)]
 pub struct Buffers(Mutex<Vec<Buffer>>);
 
-static BUFFERS: Part<Buffers> = Part::new();
+static BUFFERS: LayerState<Buffers> = LayerState::new();
 
 /// Sets the place for the buffers. Later calls have no effect.
 pub fn attach(buffers: &'static Buffers) {

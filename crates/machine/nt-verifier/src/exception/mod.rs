@@ -36,8 +36,8 @@ pub use raise::raise_status;
 pub use site::FaultSite;
 
 use nt_processor::image;
+use nt_processor::layer_state::LayerState;
 use nt_processor::memory::Unhandled;
-use nt_processor::part::Part;
 
 use crate::routine::Routine;
 use crate::verify::{Breach, Rule};
@@ -67,7 +67,7 @@ pub struct Hooks {
     pub endless_wait: fn() -> Breach,
 }
 
-static HOOKS: Part<Hooks> = Part::new();
+static HOOKS: LayerState<Hooks> = LayerState::new();
 
 /// Handles a fault that nothing else handles.
 const STOP: Unhandled = Unhandled(|fault| fault::raise(fault, false));

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use nt_processor::layer_state::LayerState;
 use nt_processor::memory::{PAGE, Protection, protect};
-use nt_processor::part::Part;
 use nt_processor::sorted::SortedMap;
 
 use super::script::{HardwareAccess, HardwareScript, Register};
@@ -13,7 +13,7 @@ use crate::verify::{self, Rule};
 /// The maximum number of accesses that are kept until the test takes them.
 const MAX_ACCESSES: usize = 1 << 20;
 
-static HARDWARE: Part<Hardware> = Part::new();
+static HARDWARE: LayerState<Hardware> = LayerState::new();
 
 /// The hardware of a machine.
 #[derive(Default)]

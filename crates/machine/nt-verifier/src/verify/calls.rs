@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nt_processor::cpu::walk::{self, Frame};
 use nt_processor::image::{self, DRIVER, ImageOffset};
-use nt_processor::part::lock_from_handler;
+use nt_processor::layer_state::lock_from_handler;
 
 /// The maximum number of callers that are kept.
 const MOST: usize = 16;
@@ -22,7 +22,7 @@ pub struct Calls {
     count: u32,
     /// The number of calls at the beginning that lead to the place without the host in between.
     direct: u32,
-    places: [ImageOffset; MOST],
+    addresses: [ImageOffset; MOST],
 }
 
 /// The number of callers that tell two calls of a routine whose result can leak apart: enough for a function that allocates
@@ -33,19 +33,20 @@ const APART: usize = 2;
 pub(super) type Remembered = Mutex<BTreeMap<u64, Calls>>;
 
 impl Calls {
-    /// Returns the places of the calls, the innermost first.
-    pub fn places(&self) -> &[ImageOffset] {
-        self.places.get(..self.count as usize).unwrap_or_default()
+    /// Returns the return addresses of the calls, the innermost first.
+    pub fn addresses(&self) -> &[ImageOffset] {
+        self.addresses.get(..self.count as usize).unwrap_or_default()
     }
 
     /// Returns the calls that lead to the place without the host in between.
     pub fn direct(&self) -> &[ImageOffset] {
-        self.places.get(..self.direct as usize).unwrap_or_default()
+        self.addresses.get(..self.direct as usize).unwrap_or_default()
     }
 
     fn push(&mut self, frame: Frame) -> bool {
-        if let (Some(place), Some(offset)) = (self.places.get_mut(self.count as usize), image::offset(frame.address)) {
-            *place = offset;
+        if let (Some(slot), Some(offset)) = (self.addresses.get_mut(self.count as usize), image::offset(frame.address))
+        {
+            *slot = offset;
             self.count += 1;
             self.direct += u32::from(frame.is_direct);
         }
@@ -87,7 +88,7 @@ impl Calls {
 
     /// Returns the innermost callers that both have in common.
     fn common(self, other: &Self) -> Self {
-        let same = self.places().iter().zip(other.places()).take_while(|(a, b)| a == b).count() as u32;
+        let same = self.addresses().iter().zip(other.addresses()).take_while(|(a, b)| a == b).count() as u32;
         Self { count: same, direct: self.direct.min(other.direct).min(same), ..self }
     }
 }
@@ -122,25 +123,25 @@ mod tests {
     fn calls(rvas: &[u32]) -> Calls {
         let count = rvas.len() as u32;
         let mut calls = Calls { count, direct: count, ..Calls::default() };
-        for (place, rva) in calls.places.iter_mut().zip(rvas) {
-            *place = ImageOffset { image: 0, rva: *rva };
+        for (address, rva) in calls.addresses.iter_mut().zip(rvas) {
+            *address = ImageOffset { image: 0, rva: *rva };
         }
         calls
     }
 
     fn rvas(calls: Calls) -> Vec<u32> {
-        assert_eq!(calls.direct(), calls.places());
-        calls.places().iter().map(|place| place.rva).collect()
+        assert_eq!(calls.direct(), calls.addresses());
+        calls.addresses().iter().map(|address| address.rva).collect()
     }
 
     #[test]
     fn a_call_of_the_driver_is_distinguished_by_two_callers_and_one_of_another_image_by_all() {
-        let two = |rvas: &[u32]| calls(rvas).way(false).iter().map(|place| place.rva).collect::<Vec<_>>();
+        let two = |rvas: &[u32]| calls(rvas).way(false).iter().map(|address| address.rva).collect::<Vec<_>>();
         assert_eq!([two(&[1, 2, 3]), two(&[1]), two(&[])], [vec![1, 2], vec![1], vec![]]);
         let mut library = calls(&[1, 2, 3, 4]);
-        library.places.iter_mut().take(3).for_each(|place| place.image = 1);
+        library.addresses.iter_mut().take(3).for_each(|address| address.image = 1);
         assert_eq!(library.way(true).len(), 4);
-        library.places.iter_mut().for_each(|place| place.image = 1);
+        library.addresses.iter_mut().for_each(|address| address.image = 1);
         assert_eq!(library.way(true), []);
     }
 

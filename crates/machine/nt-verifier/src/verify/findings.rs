@@ -76,7 +76,7 @@ impl Findings {
         unsafe { &*place }
     }
 
-    fn place(self, index: u32) -> *mut Record {
+    fn record(self, index: u32) -> *mut Record {
         let at = self.base + RECORDS_AT + u64::from(index) * size_of::<Record>() as u64;
         ptr::with_exposed_provenance_mut(at as usize)
     }
@@ -90,7 +90,7 @@ impl Findings {
         if index >= RECORDS {
             return;
         }
-        let place = self.place(index);
+        let place = self.record(index);
         // SAFETY: the place is inside the region. The counter assigned it to this call alone, and readers wait for
         // `ready`.
         unsafe { place.write(*record) };
@@ -219,7 +219,7 @@ impl Findings {
     fn records(self) -> impl Iterator<Item = Record> {
         let end = self.shared().records.load(Ordering::SeqCst).min(RECORDS);
         (0..end).filter_map(move |index| {
-            let place = self.place(index);
+            let place = self.record(index);
             if ready(place).load(Ordering::Acquire) == 0 {
                 return None;
             }
@@ -253,7 +253,7 @@ mod tests {
         let place = ImageOffset { image: 0, rva: 0x1234 };
         assert_eq!(read.rule(), Rule::PoolLeak);
         assert_eq!(read.irql(), 2);
-        assert_eq!(read.place(), Some(place));
+        assert_eq!(read.address(), Some(place));
         assert!(read.is_call());
         assert_eq!(read.routine().as_deref(), Some("ExFreePool"));
         assert_eq!(read.detail().as_str(), "16 bytes");

@@ -28,7 +28,7 @@ use std::time::Duration;
 use nt_processor::coverage::callbacks;
 use nt_processor::cpu::thread;
 use nt_processor::image;
-use nt_processor::part::Part;
+use nt_processor::layer_state::LayerState;
 
 /// The state of the verifier.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub struct Verifier {
     gaps: gap::Shared,
 }
 
-static VERIFIER: Part<Verifier> = Part::new();
+static VERIFIER: LayerState<Verifier> = LayerState::new();
 
 impl Verifier {
     /// Creates a verifier that records in `findings`. Fails if there is no pipe for its events.

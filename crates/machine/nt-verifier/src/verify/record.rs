@@ -18,11 +18,11 @@ pub struct Record {
     ready: u32,
     rule: u16,
     irql: u8,
-    /// 0: no place, 1: an instruction, 2: the return address of a call.
+    /// 0: no address, 1: an instruction, 2: the return address of a call.
     kind: u8,
     routine_length: u32,
     detail_length: u32,
-    place: ImageOffset,
+    address: ImageOffset,
     calls: Calls,
     names: Names,
     routine: [u8; ROUTINE],
@@ -53,7 +53,7 @@ impl Record {
         breach: impl Into<Breach>,
         irql: u8,
         routine: Option<&str>,
-        place: Option<ImageOffset>,
+        address: Option<ImageOffset>,
         is_call: bool,
         calls: Calls,
         detail: fmt::Arguments<'_>,
@@ -63,14 +63,14 @@ impl Record {
             ready: 0,
             rule: rule as u16,
             irql,
-            kind: match (place, is_call) {
+            kind: match (address, is_call) {
                 (None, _) => 0,
                 (Some(_), false) => 1,
                 (Some(_), true) => 2,
             },
             routine_length: 0,
             detail_length: 0,
-            place: place.unwrap_or_default(),
+            address: address.unwrap_or_default(),
             calls,
             names,
             routine: [0; ROUTINE],
@@ -103,25 +103,25 @@ impl Record {
         self.irql
     }
 
-    /// Returns the place.
+    /// Returns the address.
     #[must_use]
-    pub fn place(&self) -> Option<ImageOffset> {
-        (self.kind != 0).then_some(self.place)
+    pub fn address(&self) -> Option<ImageOffset> {
+        (self.kind != 0).then_some(self.address)
     }
 
-    /// Returns whether the place is the return address of a call. Otherwise, it is the address of an instruction.
+    /// Returns whether the address is the return address of a call. Otherwise, it is that of an instruction.
     #[must_use]
     pub const fn is_call(&self) -> bool {
         self.kind == 2
     }
 
-    /// Returns the return addresses of the calls that led to the place.
+    /// Returns the return addresses of the calls that led to the address.
     #[must_use]
     pub fn calls(&self) -> &[ImageOffset] {
-        self.calls.places()
+        self.calls.addresses()
     }
 
-    /// Returns the callers of the place that tell a leak from others at the same place: a function may allocate for many
+    /// Returns the callers of the address that tell a leak from others at the same place: a function may allocate for many
     /// others. Empty for other findings.
     #[must_use]
     pub fn callers_of_leak(&self) -> &[ImageOffset] {
@@ -132,8 +132,8 @@ impl Record {
     /// driver made the mistake or called, without the host in between, the code that did.
     #[must_use]
     pub fn image(&self) -> u32 {
-        match self.place() {
-            Some(place) if self.calls.direct().iter().all(|call| call.image != DRIVER) => place.image,
+        match self.address() {
+            Some(address) if self.calls.direct().iter().all(|call| call.image != DRIVER) => address.image,
             _ => DRIVER,
         }
     }
@@ -155,7 +155,7 @@ impl Record {
     /// Returns whether another finding is about the same mistake.
     pub(super) fn same_mistake(&self, other: &Self) -> bool {
         self.rule == other.rule
-            && self.place == other.place
+            && self.address == other.address
             && self.routine == other.routine
             && self.detail == other.detail
             && self.names == other.names

@@ -24,8 +24,8 @@ fn fuzz(driver: &Path, executions: u64) -> Harvest {
 /// Checks that a session has found a mistake with such a step, that the same options reproduce it, and that it is a test.
 fn assert_found(harvest: &Harvest, driver: &Path, rule: Rule, function: &str, steps: &[&str]) {
     let is_it = |bug: &&Bug| {
-        let mut places = bug.finding.place.iter().chain(&bug.finding.stack);
-        bug.finding.rule == rule && places.any(|place| place.symbol.as_deref() == Some(function))
+        let mut places = bug.finding.location.iter().chain(&bug.finding.stack);
+        bug.finding.rule == rule && places.any(|location| location.symbol.as_deref() == Some(function))
     };
     let bug = harvest.bugs.iter().find(is_it).unwrap_or_else(|| panic!("{function} not found in {harvest}"));
     let options = bug.input.options();
@@ -80,7 +80,7 @@ fn the_fuzzer_finds_mistakes_that_data_in_the_output_buffer_leads_to() {
         [(Rule::PoolOverrun, "SendTable", "222001", "5441424c"), (Rule::BugCheck, "Scale", "222007", "454c4353")]
     {
         let is_found = |bug: &&Bug| {
-            let symbol = bug.finding.place.as_ref().and_then(|place| place.symbol.clone());
+            let symbol = bug.finding.location.as_ref().and_then(|location| location.symbol.clone());
             bug.finding.rule == rule && symbol.as_deref() == Some(name)
         };
         let bug = harvest.bugs.iter().find(is_found).unwrap_or_else(|| panic!("{rule:?} not found in {harvest}"));

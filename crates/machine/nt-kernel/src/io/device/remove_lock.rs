@@ -28,7 +28,7 @@ routines! { pub(super) ROUTINES;
         _most: Ignored<u32>,
         _size: Ignored<u32>,
     ) -> Result<(), Fault> {
-        lock(&kernel().io).remove_locks.known.insert(remove_lock, Vec::new());
+        lock(&kernel().io).remove_locks.holders.insert(remove_lock, Vec::new());
         remove_lock.zero()?;
         remove_lock.IoCount().write(1)
     }
@@ -93,19 +93,19 @@ struct Held {
 /// The remove locks of all devices.
 #[derive(Debug, Default)]
 pub(crate) struct RemoveLocks {
-    known: SortedMap<Lock, Vec<Held>>,
+    holders: SortedMap<Lock, Vec<Held>>,
     /// The number of requests to remove a device that drivers are handling.
     removing: u32,
 }
 
 impl RemoveLocks {
     fn acquired(&mut self, remove_lock: Lock, tag: GuestPtr<Opaque>, from: u64) {
-        self.known.get_or_default(remove_lock).push(Held { tag, from });
+        self.holders.get_or_default(remove_lock).push(Held { tag, from });
     }
 
     /// Returns the remove locks in the memory of a device.
     fn in_device(&self, device: GuestPtr<DEVICE_OBJECT>, size: u16) -> impl Iterator<Item = (&Lock, &Vec<Held>)> {
-        self.known.range(Lock::new(device.address())..Lock::new(device.cast::<u8>().at(size.into()).address()))
+        self.holders.range(Lock::new(device.address())..Lock::new(device.cast::<u8>().at(size.into()).address()))
     }
 }
 
@@ -113,7 +113,7 @@ impl RemoveLocks {
 fn release(remove_lock: Lock, tag: GuestPtr<Opaque>, names: &[Wdm]) -> bool {
     let (known, held) = {
         let mut io = lock(&kernel().io);
-        let Some(held) = io.remove_locks.known.get_mut(&remove_lock) else { return true };
+        let Some(held) = io.remove_locks.holders.get_mut(&remove_lock) else { return true };
         let known = held.iter().rposition(|held| held.tag == tag);
         let any = known.or_else(|| held.len().checked_sub(1));
         (known.is_some(), any.map(|position| held.remove(position)).is_some())
@@ -156,7 +156,7 @@ pub(in crate::io) fn ended(call: &Dispatch) -> Result<(), Fault> {
         if (call.major, call.minor) == (IRP_MJ_PNP, IRP_MN_REMOVE_DEVICE) {
             locks.removing = locks.removing.saturating_sub(1);
         }
-        let all = locks.known.iter_mut().filter(|_| call.is_completed);
+        let all = locks.holders.iter_mut().filter(|_| call.is_completed);
         all.flat_map(|(lock, held)| held.extract_if(.., |held| held.tag == tag).map(|held| (*lock, held))).collect()
     };
     for (remove_lock, held) in leaked {
