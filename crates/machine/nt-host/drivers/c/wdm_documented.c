@@ -295,6 +295,25 @@ static NTSTATUS DeletedKeys(void)
     return 0;
 }
 
+/* RtlNtStatusToDosError: the codes that Windows 10 returned to the generator of ned14/ntkernel-error-category, and
+   ERROR_MR_MID_NOT_FOUND (317), which its page names. */
+static NTSTATUS Errors(void)
+{
+    static const struct {
+        NTSTATUS Status;
+        ULONG Error;
+    } rows[] = {{0, 0}, {STATUS_OBJECT_NAME_NOT_FOUND, 2}, {STATUS_OBJECT_PATH_NOT_FOUND, 3}, {STATUS_CANCELLED, 995},
+                {STATUS_IO_TIMEOUT, 121}, {STATUS_NO_SUCH_DEVICE, 433}, {STATUS_BUFFER_OVERFLOW, 234}, {STATUS_NO_MORE_FILES, 18},
+                {STATUS_SHARING_VIOLATION, 32}, {STATUS_DISK_FULL, 112}, {STATUS_DELETE_PENDING, 5}, {STATUS_PENDING, 997},
+                {STATUS_BREAKPOINT, 0x80000003}, {(NTSTATUS)0xC000CF1B, 398}, {(NTSTATUS)0xC0FFEE00, 317}};
+    ULONG index;
+
+    for (index = 0; index < sizeof rows / sizeof rows[0]; index++) {
+        CHECK((ULONG)CALL(ANY, "RtlNtStatusToDosError", rows[index].Status) == rows[index].Error);
+    }
+    return 0;
+}
+
 static const STEP Steps[] = {
     STEP(activity_ids_are_created_and_read, ActivityIds),
     STEP(the_registry_path_is_valid_in_driver_entry_only, RegistryPath),
@@ -308,6 +327,7 @@ static const STEP Steps[] = {
     STEP(bit_maps_have_whole_words_and_times_have_signed_years, MapsAndTimes),
     STEP(a_handle_of_a_deleted_key_says_so, DeletedKeys),
     STEP(a_dispatch_routine_runs_on_the_thread_of_the_client, Context),
+    STEP(statuses_become_win32_codes, Errors),
 };
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

@@ -32,6 +32,7 @@ steps! { pages, driver(0);
     bit_maps_have_whole_words_and_times_have_signed_years,
     a_handle_of_a_deleted_key_says_so,
     a_dispatch_routine_runs_on_the_thread_of_the_client,
+    statuses_become_win32_codes,
 }
 
 // What the framework's source says.
