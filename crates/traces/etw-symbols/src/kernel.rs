@@ -252,22 +252,54 @@ pub unsafe extern "system" fn MmGetSystemRoutineAddress(name: *const UnicodeStri
     found.cast_mut().cast()
 }
 
-fn address(name: &str) -> Option<*const ()> {
-    Some(match name {
-        "EtwRegister" => EtwRegister as *const (),
-        "EtwUnregister" => EtwUnregister as *const (),
-        "EtwSetInformation" => EtwSetInformation as *const (),
-        "EtwEventEnabled" => EtwEventEnabled as *const (),
-        "EtwProviderEnabled" => EtwProviderEnabled as *const (),
-        "EtwWrite" => EtwWrite as *const (),
-        "EtwWriteTransfer" => EtwWriteTransfer as *const (),
-        "EtwWriteEx" => EtwWriteEx as *const (),
-        "EtwWriteString" => EtwWriteString as *const (),
-        "EtwActivityIdControl" => EtwActivityIdControl as *const (),
-        "KeGetCurrentThread" => KeGetCurrentThread as *const (),
-        "IoGetActivityIdIrp" => IoGetActivityIdIrp as *const (),
-        "IoSetActivityIdIrp" => IoSetActivityIdIrp as *const (),
-        "MmGetSystemRoutineAddress" => MmGetSystemRoutineAddress as *const (),
-        _ => return None,
-    })
+/// Finds the routines by name. On Windows, it also fills the slots of the import address table that they have there.
+macro_rules! routines {
+    ($($routine:ident),* $(,)?) => {
+        fn address(name: &str) -> Option<*const ()> {
+            match name {
+                $(stringify!($routine) => Some($routine as *const ()),)*
+                _ => None,
+            }
+        }
+
+        /// On Windows `wdk-etw` imports the routines from ntoskrnl.exe. Such a call reads `__imp_` and the routine's name,
+        /// or jumps to the name itself. The linker takes an import library's object for a routine only if one of the two is
+        /// still undefined, so a program has both from here, and imports nothing from ntoskrnl.exe.
+        #[cfg(windows)]
+        mod slots {
+            use super::Slot;
+
+            $(
+                #[unsafe(export_name = concat!("__imp_", stringify!($routine)))]
+                #[expect(non_upper_case_globals, reason = "the name of the routine")]
+                static $routine: Slot = Slot(super::$routine as *const ());
+            )*
+        }
+    };
+}
+
+/// A slot of an import address table: the address of a routine.
+#[cfg(windows)]
+#[repr(transparent)]
+struct Slot(*const ());
+
+// SAFETY: nothing writes the slot, and the routine can be called on every thread.
+#[cfg(windows)]
+unsafe impl Sync for Slot {}
+
+routines! {
+    EtwRegister,
+    EtwUnregister,
+    EtwSetInformation,
+    EtwEventEnabled,
+    EtwProviderEnabled,
+    EtwWrite,
+    EtwWriteTransfer,
+    EtwWriteEx,
+    EtwWriteString,
+    EtwActivityIdControl,
+    KeGetCurrentThread,
+    IoGetActivityIdIrp,
+    IoSetActivityIdIrp,
+    MmGetSystemRoutineAddress,
 }

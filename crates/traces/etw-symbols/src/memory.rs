@@ -4,7 +4,7 @@
 //! alignment. Nothing here writes.
 
 use std::cell::Cell;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::slice;
 
 use etw_engine::{Block, BlockSource, Buffer, MAX_BLOCKS, MAX_DATA};
@@ -12,9 +12,6 @@ use etw_types::{EventDataDescriptor, UnicodeString};
 
 /// The length at which a string without a terminator is cut: more units than any event can hold.
 const LONGEST_TEXT: usize = 0x8000;
-
-/// Pointers below this address are ordinals or mistakes.
-const LOWEST_ADDRESS: usize = 0x1_0000;
 
 /// Copies the value that `pointer` points to. Returns `None` for NULL.
 ///
@@ -34,7 +31,7 @@ pub(crate) unsafe fn read<T: Copy>(pointer: *const T) -> Option<T> {
 /// # Safety
 ///
 /// `text` must be NULL, or readable up to and including its first zero or for [`LONGEST_TEXT`] units.
-unsafe fn read_terminated<T: Copy + Default + PartialEq>(text: *const T) -> Option<Vec<T>> {
+pub(crate) unsafe fn read_terminated<T: Copy + Default + PartialEq>(text: *const T) -> Option<Vec<T>> {
     if text.is_null() {
         return None;
     }
@@ -59,21 +56,6 @@ unsafe fn read_terminated<T: Copy + Default + PartialEq>(text: *const T) -> Opti
 pub(crate) unsafe fn read_wide(text: *const u16) -> Option<Vec<u16>> {
     // SAFETY: the caller upholds the same contract.
     unsafe { read_terminated(text) }
-}
-
-/// Copies a terminated name. Returns `None` for NULL, for an ordinal instead of a name, and for bytes that are not
-/// UTF-8.
-///
-/// # Safety
-///
-/// `name` must be at most 0xFFFF, or readable up to and including its first zero.
-pub(crate) unsafe fn read_name(name: *const c_char) -> Option<String> {
-    if name.addr() < LOWEST_ADDRESS {
-        return None;
-    }
-    // SAFETY: `name` is an address, so the caller guarantees that it is readable.
-    let bytes = unsafe { read_terminated(name.cast::<u8>()) }?;
-    String::from_utf8(bytes).ok()
 }
 
 /// Copies a counted UTF-16 string. Returns `None` if it is NULL or not well formed.

@@ -9,11 +9,14 @@ use std::ptr;
 use etw_engine::{Routine, Subject};
 use etw_types::NtStatus;
 
-use crate::memory::{read_name, read_wide};
+use crate::memory::{read_terminated, read_wide};
 use crate::{Host, user};
 
 /// `GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS`: the name is an address. Not supported here.
 const FROM_ADDRESS: u32 = 4;
+
+/// Pointers below this address are ordinals or mistakes.
+const LOWEST_ADDRESS: usize = 0x1_0000;
 
 /// The known modules. A module's handle is the address of its entry.
 static MODULES: [&str; 2] = ["api-ms-win-eventing-provider-l1-1-0.dll", "advapi32.dll"];
@@ -93,4 +96,19 @@ pub unsafe extern "system" fn FreeLibrary(module: *mut c_void) -> i32 {
 
 fn module_name(module: *mut c_void) -> Option<&'static str> {
     MODULES.iter().find(|known| ptr::addr_eq(*known, module)).copied()
+}
+
+/// Copies a terminated name. Returns `None` for NULL, for an ordinal instead of a name, and for bytes that are not
+/// UTF-8.
+///
+/// # Safety
+///
+/// `name` must be at most 0xFFFF, or readable up to and including its first zero.
+unsafe fn read_name(name: *const c_char) -> Option<String> {
+    if name.addr() < LOWEST_ADDRESS {
+        return None;
+    }
+    // SAFETY: `name` is an address, so the caller guarantees that it is readable.
+    let bytes = unsafe { read_terminated(name.cast::<u8>()) }?;
+    String::from_utf8(bytes).ok()
 }

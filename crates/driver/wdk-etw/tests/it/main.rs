@@ -11,4 +11,8 @@ mod manifest;
 mod registration;
 mod run_time_provider;
 mod set_information;
+// On Windows a provider in user mode calls the system's routines, which no engine sees.
+#[cfg(windows)]
+mod system;
+#[cfg(not(windows))]
 mod user_mode;

@@ -5,4 +5,5 @@ mod common;
 mod hosts;
 mod kernel_routines;
 mod lookup;
-mod user_routines;
+#[cfg(not(windows))]
+mod user;

@@ -1,7 +1,7 @@
-//! The routines as a provider declares them, and a callback that records its arguments. Nothing here refers to the
+//! The kernel's routines as a provider declares them, and a callback that records its arguments. Nothing here refers to the
 //! crate under test: the linker resolves the routines.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::sync::Mutex;
 
 use etw_types::{
@@ -59,46 +59,6 @@ unsafe extern "system" {
     ) -> NtStatus;
     pub(crate) fn EtwActivityIdControl(code: u32, id: *mut Guid) -> NtStatus;
     pub(crate) fn MmGetSystemRoutineAddress(name: *const UnicodeString) -> *mut c_void;
-
-    pub(crate) fn EventRegister(
-        provider: *const Guid,
-        callback: Option<EnableCallback>,
-        context: *mut c_void,
-        handle: *mut u64,
-    ) -> u32;
-    pub(crate) safe fn EventUnregister(handle: u64) -> u32;
-    pub(crate) fn EventSetInformation(handle: u64, class: EventInfoClass, data: *const c_void, length: u32) -> u32;
-    pub(crate) fn EventEnabled(handle: u64, descriptor: *const EventDescriptor) -> u8;
-    pub(crate) safe fn EventProviderEnabled(handle: u64, level: u8, keyword: u64) -> u8;
-    pub(crate) fn EventWrite(
-        handle: u64,
-        descriptor: *const EventDescriptor,
-        count: u32,
-        data: *const EventDataDescriptor<'_>,
-    ) -> u32;
-    pub(crate) fn EventWriteTransfer(
-        handle: u64,
-        descriptor: *const EventDescriptor,
-        activity: *const Guid,
-        related: *const Guid,
-        count: u32,
-        data: *const EventDataDescriptor<'_>,
-    ) -> u32;
-    pub(crate) fn EventWriteEx(
-        handle: u64,
-        descriptor: *const EventDescriptor,
-        filter: u64,
-        flags: u32,
-        activity: *const Guid,
-        related: *const Guid,
-        count: u32,
-        data: *const EventDataDescriptor<'_>,
-    ) -> u32;
-    pub(crate) fn EventWriteString(handle: u64, level: u8, keyword: u64, text: *const u16) -> u32;
-    pub(crate) fn EventActivityIdControl(code: u32, id: *mut Guid) -> u32;
-    pub(crate) fn GetModuleHandleExW(flags: u32, name: *const u16, module: *mut *mut c_void) -> i32;
-    pub(crate) fn GetProcAddress(module: *mut c_void, name: *const c_char) -> *mut c_void;
-    pub(crate) safe fn FreeLibrary(module: *mut c_void) -> i32;
 }
 
 /// The arguments of one call of a C callback.

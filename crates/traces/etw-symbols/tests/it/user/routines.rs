@@ -2,11 +2,11 @@
 
 use std::ptr::{self, null, null_mut};
 
-use crate::common::{
+use super::{
     EventActivityIdControl, EventEnabled, EventProviderEnabled, EventRegister, EventSetInformation, EventUnregister,
-    EventWrite, EventWriteEx, EventWriteString, EventWriteTransfer, Notes, PROVIDER, error_event, note,
-    register_silent, wide,
+    EventWrite, EventWriteEx, EventWriteString, EventWriteTransfer,
 };
+use crate::common::{Notes, PROVIDER, error_event, note, register_silent, wide};
 use etw_symbols::Host;
 use etw_symbols::etw_engine::{Enable, Routine};
 use etw_types::{ControlCode, EventDataDescriptor, EventInfoClass, Guid, NtStatus};
