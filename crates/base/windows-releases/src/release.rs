@@ -5,36 +5,6 @@ use std::str::FromStr;
 
 use crate::Kmdf;
 
-/// A Windows release, in the order of build numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the titles are in the table")]
-pub enum Release {
-    Win7,
-    Win8,
-    Win81,
-    Win10_1507,
-    Win10_1511,
-    Win10_1607,
-    Win10_1703,
-    Win10_1709,
-    Win10_1803,
-    Win10_1809,
-    Win10_1903,
-    Win10_1909,
-    Win10_2004,
-    Win10_20H2,
-    Win10_21H1,
-    Win10_21H2,
-    Win10_22H2,
-    Server2022,
-    Win11_21H2,
-    Win11_22H2,
-    Win11_23H2,
-    #[default]
-    Win11_24H2,
-    Win11_25H2,
-}
-
 /// The version of the kernel. An image that requires a newer version in its header does not load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NtVersion {
@@ -51,91 +21,78 @@ impl fmt::Display for NtVersion {
 }
 
 struct Row {
-    release: Release,
     name: &'static str,
     title: &'static str,
     /// Names of the server release with the same build, and short names for this release.
     aliases: &'static [&'static str],
-    nt: (u16, u16),
+    nt: NtVersion,
     build: u32,
     kmdf: Kmdf,
 }
 
-const fn row(
-    release: Release,
-    name: &'static str,
-    title: &'static str,
-    aliases: &'static [&'static str],
-    (nt, build, kmdf): ((u16, u16), u32, Kmdf),
-) -> Row {
-    Row { release, name, title, aliases, nt, build, kmdf }
+/// Declares the releases, in the order of their builds: the variant, the name for command lines, the product, names of the server
+/// release with the same build and short names, the version of the kernel, the build and the framework.
+macro_rules! releases {
+    ($(
+        $(#[$attribute:meta])*
+        $release:ident: $name:literal, $title:literal, [$($alias:literal),*], ($major:literal, $minor:literal), $build:literal, $kmdf:ident;
+    )+) => {
+        /// A Windows release, in the order of build numbers.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Release {
+            $(#[doc = $title] $(#[$attribute])* $release,)+
+        }
+
+        /// A release, as a number, is the index of its row.
+        static ROWS: &[Row] = &[
+            $(Row {
+                name: $name,
+                title: $title,
+                aliases: &[$($alias),*],
+                nt: NtVersion { major: $major, minor: $minor },
+                build: $build,
+                kmdf: Kmdf::$kmdf,
+            },)+
+        ];
+
+        impl Release {
+            /// Every release, oldest first.
+            pub const ALL: [Self; [$($build),+].len()] = [$(Self::$release),+];
+
+            /// The name of every release, oldest first.
+            pub const NAMES: [&'static str; Self::ALL.len()] = [$($name),+];
+        }
+    };
 }
 
-const NT10: (u16, u16) = (10, 0);
-
-#[rustfmt::skip]
-const ROWS: [Row; Release::ALL.len()] = [
-    row(Release::Win7, "win7", "Windows 7 SP1, Server 2008 R2", &["server2008r2", "6.1"], ((6, 1), 7601, Kmdf::V1_9)),
-    row(Release::Win8, "win8", "Windows 8, Server 2012", &["server2012", "6.2"], ((6, 2), 9200, Kmdf::V1_11)),
-    row(Release::Win81, "win8.1", "Windows 8.1, Server 2012 R2", &["win81", "server2012r2", "6.3"], ((6, 3), 9600, Kmdf::V1_13)),
-    row(Release::Win10_1507, "win10-1507", "Windows 10 1507", &[], (NT10, 10240, Kmdf::V1_15)),
-    row(Release::Win10_1511, "win10-1511", "Windows 10 1511", &[], (NT10, 10586, Kmdf::V1_17)),
-    row(Release::Win10_1607, "win10-1607", "Windows 10 1607, Server 2016", &["server2016"], (NT10, 14393, Kmdf::V1_19)),
-    row(Release::Win10_1703, "win10-1703", "Windows 10 1703", &[], (NT10, 15063, Kmdf::V1_21)),
-    row(Release::Win10_1709, "win10-1709", "Windows 10 1709", &[], (NT10, 16299, Kmdf::V1_23)),
-    row(Release::Win10_1803, "win10-1803", "Windows 10 1803", &[], (NT10, 17134, Kmdf::V1_25)),
-    row(Release::Win10_1809, "win10-1809", "Windows 10 1809, Server 2019", &["server2019"], (NT10, 17763, Kmdf::V1_27)),
-    row(Release::Win10_1903, "win10-1903", "Windows 10 1903", &[], (NT10, 18362, Kmdf::V1_29)),
-    row(Release::Win10_1909, "win10-1909", "Windows 10 1909", &[], (NT10, 18363, Kmdf::V1_29)),
-    row(Release::Win10_2004, "win10-2004", "Windows 10 2004", &[], (NT10, 19041, Kmdf::V1_31)),
-    row(Release::Win10_20H2, "win10-20h2", "Windows 10 20H2", &[], (NT10, 19042, Kmdf::V1_31)),
-    row(Release::Win10_21H1, "win10-21h1", "Windows 10 21H1", &[], (NT10, 19043, Kmdf::V1_31)),
-    row(Release::Win10_21H2, "win10-21h2", "Windows 10 21H2", &[], (NT10, 19044, Kmdf::V1_31)),
-    row(Release::Win10_22H2, "win10-22h2", "Windows 10 22H2", &["win10"], (NT10, 19045, Kmdf::V1_31)),
-    row(Release::Server2022, "server2022", "Windows Server 2022", &[], (NT10, 20348, Kmdf::V1_33)),
-    row(Release::Win11_21H2, "win11-21h2", "Windows 11 21H2", &[], (NT10, 22000, Kmdf::V1_33)),
-    row(Release::Win11_22H2, "win11-22h2", "Windows 11 22H2", &[], (NT10, 22621, Kmdf::V1_33)),
-    row(Release::Win11_23H2, "win11-23h2", "Windows 11 23H2", &[], (NT10, 22631, Kmdf::V1_33)),
-    row(Release::Win11_24H2, "win11-24h2", "Windows 11 24H2, Server 2025", &["server2025", "10.0"], (NT10, 26100, Kmdf::V1_33)),
-    row(Release::Win11_25H2, "win11-25h2", "Windows 11 25H2", &["win11"], (NT10, 26200, Kmdf::V1_33)),
-];
-static TABLE: [Row; Release::ALL.len()] = ROWS;
-
-/// Checks that a release, as a number, is the index of its row.
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const _: () = {
-    let mut index = 0;
-    while index < ROWS.len() {
-        assert!(ROWS[index].release as usize == index);
-        assert!(Release::ALL[index] as usize == index);
-        index += 1;
-    }
-};
+releases! {
+    Win7: "win7", "Windows 7 SP1, Server 2008 R2", ["server2008r2", "6.1"], (6, 1), 7601, V1_9;
+    Win8: "win8", "Windows 8, Server 2012", ["server2012", "6.2"], (6, 2), 9200, V1_11;
+    Win81: "win8.1", "Windows 8.1, Server 2012 R2", ["win81", "server2012r2", "6.3"], (6, 3), 9600, V1_13;
+    Win10_1507: "win10-1507", "Windows 10 1507", [], (10, 0), 10240, V1_15;
+    Win10_1511: "win10-1511", "Windows 10 1511", [], (10, 0), 10586, V1_17;
+    Win10_1607: "win10-1607", "Windows 10 1607, Server 2016", ["server2016"], (10, 0), 14393, V1_19;
+    Win10_1703: "win10-1703", "Windows 10 1703", [], (10, 0), 15063, V1_21;
+    Win10_1709: "win10-1709", "Windows 10 1709", [], (10, 0), 16299, V1_23;
+    Win10_1803: "win10-1803", "Windows 10 1803", [], (10, 0), 17134, V1_25;
+    Win10_1809: "win10-1809", "Windows 10 1809, Server 2019", ["server2019"], (10, 0), 17763, V1_27;
+    Win10_1903: "win10-1903", "Windows 10 1903", [], (10, 0), 18362, V1_29;
+    Win10_1909: "win10-1909", "Windows 10 1909", [], (10, 0), 18363, V1_29;
+    Win10_2004: "win10-2004", "Windows 10 2004", [], (10, 0), 19041, V1_31;
+    Win10_20H2: "win10-20h2", "Windows 10 20H2", [], (10, 0), 19042, V1_31;
+    Win10_21H1: "win10-21h1", "Windows 10 21H1", [], (10, 0), 19043, V1_31;
+    Win10_21H2: "win10-21h2", "Windows 10 21H2", [], (10, 0), 19044, V1_31;
+    Win10_22H2: "win10-22h2", "Windows 10 22H2", ["win10"], (10, 0), 19045, V1_31;
+    Server2022: "server2022", "Windows Server 2022", [], (10, 0), 20348, V1_33;
+    Win11_21H2: "win11-21h2", "Windows 11 21H2", [], (10, 0), 22000, V1_33;
+    Win11_22H2: "win11-22h2", "Windows 11 22H2", [], (10, 0), 22621, V1_33;
+    Win11_23H2: "win11-23h2", "Windows 11 23H2", [], (10, 0), 22631, V1_33;
+    #[default]
+    Win11_24H2: "win11-24h2", "Windows 11 24H2, Server 2025", ["server2025", "10.0"], (10, 0), 26100, V1_33;
+    Win11_25H2: "win11-25h2", "Windows 11 25H2", ["win11"], (10, 0), 26200, V1_33;
+}
 
 impl Release {
-    /// Every release, oldest first.
-    #[rustfmt::skip]
-    pub const ALL: [Self; 23] = [
-        Self::Win7, Self::Win8, Self::Win81,
-        Self::Win10_1507, Self::Win10_1511, Self::Win10_1607, Self::Win10_1703, Self::Win10_1709, Self::Win10_1803,
-        Self::Win10_1809, Self::Win10_1903, Self::Win10_1909, Self::Win10_2004, Self::Win10_20H2, Self::Win10_21H1,
-        Self::Win10_21H2, Self::Win10_22H2,
-        Self::Server2022, Self::Win11_21H2, Self::Win11_22H2, Self::Win11_23H2, Self::Win11_24H2,
-        Self::Win11_25H2,
-    ];
-
-    /// The name of every release, oldest first.
-    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-    pub const NAMES: [&'static str; Self::ALL.len()] = {
-        let mut names = [""; Self::ALL.len()];
-        let mut index = 0;
-        while index < names.len() {
-            names[index] = ROWS[index].name;
-            index += 1;
-        }
-        names
-    };
-
     /// The oldest release of the table.
     pub const OLDEST: Self = Self::ALL[0];
     /// The first release for ARM64 processors that drivers are built for.
@@ -144,9 +101,9 @@ impl Release {
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     pub const NEWEST: Self = Self::ALL[Self::ALL.len() - 1];
 
-    #[expect(clippy::indexing_slicing, reason = "a release is the index of its row, which is checked above")]
+    #[expect(clippy::indexing_slicing, reason = "a release is the index of its row")]
     fn row(self) -> &'static Row {
-        &TABLE[self as usize]
+        &ROWS[self as usize]
     }
 
     /// Returns the name for command lines, such as `win10-1803`.
@@ -183,8 +140,7 @@ impl Release {
     /// Returns the version of the kernel.
     #[must_use]
     pub fn nt_version(self) -> NtVersion {
-        let (major, minor) = self.row().nt;
-        NtVersion { major, minor }
+        self.row().nt
     }
 
     /// Returns the build number.
@@ -215,7 +171,7 @@ impl Release {
             let name = release.name();
             let build = release.build();
             let kmdf = release.kmdf();
-            format!("  {name:<11} build {build}  KMDF {kmdf:<5}{also}").trim_end().to_owned() + "\n"
+            format!("  {name:<11} build {build:<5}  KMDF {kmdf:<5}{also}").trim_end().to_owned() + "\n"
         });
         lines.collect()
     }
