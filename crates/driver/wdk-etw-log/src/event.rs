@@ -63,7 +63,8 @@ fn with_key_values<M: Mode>(
 ) -> M::Status {
     use crate::key_values::{KEY_VALUE_SIZE, KeyValues};
 
-    let (mut metadata, mut payload) = ([0; KeyValues::METADATA_SIZE], [0; KEY_VALUE_SIZE]);
+    let mut metadata = [0; KeyValues::METADATA_SIZE];
+    let mut payload = [0; KEY_VALUE_SIZE];
     let builder = KeyValues::new(&mut metadata, &mut payload).add(record.key_values(), may_format);
     match builder.finish() {
         Ok((metadata, payload)) => fields.write(provider, descriptor, metadata, payload),

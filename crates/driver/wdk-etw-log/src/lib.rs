@@ -15,7 +15,8 @@
 //! let status = unsafe { LOGGER.register() };
 //! assert!(status.is_success());
 //!
-//! let (file, bytes) = ("a.txt", 512);
+//! let file = "a.txt";
+//! let bytes = 512;
 //! log::info!(bytes = bytes, cached = true; "read {file}");
 //!
 //! // In the unload routine.

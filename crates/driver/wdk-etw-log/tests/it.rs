@@ -41,7 +41,8 @@ fn logged(level: Level, body: impl FnOnce(&Host)) -> Vec<CapturedEvent> {
 fn fields(event: &CapturedEvent) -> Vec<String> {
     let metadata = event.metadata.as_deref().expect("a TraceLogging event");
     let (metadata, rest) = Metadata::parse(metadata).expect("well formed");
-    assert_eq!((metadata.name(), rest.len()), (&b"Log"[..], 0));
+    assert_eq!(metadata.name(), &b"Log"[..]);
+    assert_eq!(rest.len(), 0);
     let mut fields = Values(Vec::new());
     let payload = decode(&metadata, &event.payload, &mut fields).expect("the payload fits");
     assert_eq!(payload.len(), 0, "all of the payload is described");
@@ -164,9 +165,11 @@ fn long_text_is_truncated_and_marked() {
     });
     let message = fields(&events[0]).swap_remove(0);
     let text = message.strip_prefix("message=").and_then(|text| text.strip_suffix('…')).expect("marked");
-    assert!(text.chars().all(|character| character == 'é') && text.len() > wdk_etw_log::MESSAGE_SIZE - 6);
+    assert!(text.chars().all(|character| character == 'é'), "{text}");
+    assert!(text.len() > wdk_etw_log::MESSAGE_SIZE - 6, "no more is cut than necessary");
     let values = fields(&events[1]);
-    assert!(values[5].starts_with("first=é") && values[5].ends_with('…'), "{values:?}");
+    assert!(values[5].starts_with("first=é"), "{values:?}");
+    assert!(values[5].ends_with('…'), "{values:?}");
     assert_eq!(values[6], "second=1");
     assert_eq!(values.last().map(String::as_str), Some("cut=2"), "{values:?}");
     assert!(values.iter().any(|value| value == "fifth=2"));

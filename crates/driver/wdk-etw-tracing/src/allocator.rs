@@ -128,7 +128,8 @@ mod tests {
         assert!(alloc().is_null());
         let first = from_image(|| {
             let first = alloc();
-            assert!(!first.is_null() && first.addr() % 8 == 0);
+            assert!(!first.is_null(), "the image has room");
+            assert_eq!(first.addr() % 8, 0, "the alignment that was asked for");
             assert!(alloc().is_null(), "the memory is taken");
             assert_eq!(from_image(|| ()), None, "another one does not run");
             first

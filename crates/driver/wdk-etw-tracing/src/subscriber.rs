@@ -191,7 +191,8 @@ impl<M: Mode> EtwTracing<M> {
 
     /// Returns the descriptor of a call site's events, if a session enabled them.
     fn wanted(&self, metadata: &Metadata<'_>, opcode: Opcode) -> Option<EventDescriptor> {
-        let (level, keyword) = (etw_level(*metadata.level()), self.keyword(metadata.target()));
+        let level = etw_level(*metadata.level());
+        let keyword = self.keyword(metadata.target());
         let is_wanted = self.provider.enabled_at_run_time(level, keyword);
         is_wanted.then(|| EventDescriptor { opcode, ..EventDescriptor::new(level, keyword) })
     }

@@ -95,10 +95,12 @@ fn values_are_fields_of_their_types() {
         ]
     );
     let (name, fields_of) = decoded(&events[1]);
-    assert!(name.starts_with("event ") && name.contains("tests/it.rs:"), "{name}");
+    assert!(name.starts_with("event "), "{name}");
+    assert!(name.contains("tests/it.rs:"), "{name}");
     assert_eq!(fields_of, ["message=constant", "target=it"]);
     assert_eq!(events[0].descriptor.level, Level::Informational);
-    assert_eq!((events[1].descriptor.level, events[1].descriptor.keyword.bits()), (Level::Verbose, 0x10));
+    assert_eq!(events[1].descriptor.level, Level::Verbose);
+    assert_eq!(events[1].descriptor.keyword.bits(), 0x10);
 }
 
 #[test]
@@ -192,7 +194,9 @@ fn spans_are_activities_that_are_passed_explicitly() {
     let seen: Vec<_> = events.iter().map(|event| (decoded(event).0, event.descriptor.opcode)).collect();
     let names: Vec<_> =
         seen.iter().map(|(name, opcode)| (name.split(' ').next().unwrap_or_default(), *opcode)).collect();
-    let (start, stop, info) = (Opcode::Start, Opcode::Stop, Opcode::Info);
+    let start = Opcode::Start;
+    let stop = Opcode::Stop;
+    let info = Opcode::Info;
     assert_eq!(
         names,
         [
@@ -206,8 +210,11 @@ fn spans_are_activities_that_are_passed_explicitly() {
             ("outer", stop)
         ]
     );
-    let (outer, inner) = (events[0].activity, events[1].activity);
-    assert!(!outer.is_zero() && !inner.is_zero() && outer != inner);
+    let outer = events[0].activity;
+    let inner = events[1].activity;
+    assert!(!outer.is_zero(), "the outer span has an id");
+    assert!(!inner.is_zero(), "the inner span has an id");
+    assert_ne!(outer, inner);
     assert_eq!(events[1].related, Some(outer));
     let activities: Vec<_> = events.iter().map(|event| event.activity).collect();
     assert_eq!(activities[2..], [inner, wdk_etw::Guid::ZERO, outer, outer, inner, outer]);
@@ -246,10 +253,12 @@ fn long_text_is_truncated_and_marked() {
         info!(name: "Long", first = long.as_str(), second = 1_u64, third = ?long, fourth = long.as_str(), fifth = 2_u64);
     });
     let values = fields(&events[0]);
-    assert!(values[0].starts_with("first=é") && values[0].ends_with('…'), "{values:?}");
+    assert!(values[0].starts_with("first=é"), "{values:?}");
+    assert!(values[0].ends_with('…'), "{values:?}");
     assert_eq!(values[1], "second=1");
     // This value gets the rest of the buffer. The values after it have no room.
-    assert!(values[2].starts_with("third=\"é") && values[2].ends_with('…'), "{values:?}");
+    assert!(values[2].starts_with("third=\"é"), "{values:?}");
+    assert!(values[2].ends_with('…'), "{values:?}");
     assert_eq!(values.last().map(String::as_str), Some("cut=2"), "{values:?}");
 }
 

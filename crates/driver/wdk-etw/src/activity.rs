@@ -24,7 +24,8 @@ impl<M: Mode> Provider<M> {
     /// # use etw_symbols as _;
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// let id = PROVIDER.new_activity_id();
-    /// assert!(!id.is_zero() && id != PROVIDER.new_activity_id());
+    /// assert!(!id.is_zero());
+    /// assert_ne!(id, PROVIDER.new_activity_id());
     /// ```
     ///
     /// # IRQL
@@ -258,7 +259,8 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     #[doc(hidden)]
     #[inline]
     pub fn into_stop(mut self) -> Option<Stop<M, R::Bytes>> {
-        let (provider, event) = (self.provider, self.stop.take()?);
+        let provider = self.provider;
+        let event = self.stop.take()?;
         Some(Stop { provider, event, id: self.id.to_bytes_le(), result: self.result.bytes() })
     }
 

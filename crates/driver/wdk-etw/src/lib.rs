@@ -13,7 +13,8 @@
 //! let status = unsafe { PROVIDER.register() };
 //! assert!(status.is_success());
 //!
-//! let (code, length) = (0x22_2004_u32, 512_u64);
+//! let code = 0x22_2004_u32;
+//! let length = 512_u64;
 //! write_event!(PROVIDER, "Ioctl", level(Informational), keyword(0x1), u32_hex("Code", &code), u64("Length", &length));
 //!
 //! // In the unload routine.
@@ -97,7 +98,8 @@ pub use system_activity::{IrpActivity, set_thread_activity_id, thread_activity_i
 /// # use etw_symbols as _;
 /// use wdk_etw::tracelogging::{BuildError, EventBuilder};
 ///
-/// let (mut metadata, mut payload) = ([0; 16], [0; 16]);
+/// let mut metadata = [0; 16];
+/// let mut payload = [0; 16];
 /// let event = EventBuilder::new(&mut metadata, &mut payload, "Read", 0).u32("A name that is too long", 1);
 /// assert_eq!(event.finish(), Err(BuildError::MetadataFull));
 /// ```

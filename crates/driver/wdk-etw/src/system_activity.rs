@@ -129,7 +129,8 @@ impl IrpActivity {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn look_up(&self) -> NtStatus {
-        let (get, set) = (system_routine(&GET_NAME), system_routine(&SET_NAME));
+        let get = system_routine(&GET_NAME);
+        let set = system_routine(&SET_NAME);
         self.get.store(get.cast_mut(), Ordering::Relaxed);
         self.set.store(set.cast_mut(), Ordering::Relaxed);
         if get.is_null() || set.is_null() { NtStatus::NotSupported } else { NtStatus::Success }

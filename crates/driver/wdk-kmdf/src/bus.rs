@@ -90,7 +90,8 @@ impl PdoInit<'_> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn id(&mut self, device: &[u16], instance: &[u16]) -> Result<(), NtStatus> {
-        let (device, instance) = (unicode(device)?, unicode(instance)?);
+        let device = unicode(device)?;
+        let instance = unicode(instance)?;
         // SAFETY: the device has not been created yet; the framework copies the text.
         check(unsafe { wdf!(WdfPdoInitAssignDeviceID, self.raw, ptr::from_ref(&device)) })?;
         // SAFETY: as above.
@@ -137,7 +138,8 @@ impl PdoInit<'_> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn text(&mut self, description: &[u16], location: &[u16]) -> Result<(), NtStatus> {
-        let (description, location) = (unicode(description)?, unicode(location)?);
+        let description = unicode(description)?;
+        let location = unicode(location)?;
         // SAFETY: the device has not been created yet; the framework copies the texts.
         check(unsafe {
             wdf!(WdfPdoInitAddDeviceText, self.raw, ptr::from_ref(&description), ptr::from_ref(&location), LOCALE)

@@ -142,9 +142,12 @@ fn relative_time(delay: Duration) -> i64 {
 }
 
 const _: () = {
-    assert!(size_of::<Guid>() == size_of::<GUID>() && align_of::<Guid>() == align_of::<GUID>());
-    assert!(offset_of!(Guid, data2) == offset_of!(GUID, Data2) && offset_of!(Guid, data3) == offset_of!(GUID, Data3));
-    assert!(offset_of!(Guid, data1) == offset_of!(GUID, Data1) && offset_of!(Guid, data4) == offset_of!(GUID, Data4));
+    assert!(size_of::<Guid>() == size_of::<GUID>());
+    assert!(align_of::<Guid>() == align_of::<GUID>());
+    assert!(offset_of!(Guid, data2) == offset_of!(GUID, Data2));
+    assert!(offset_of!(Guid, data3) == offset_of!(GUID, Data3));
+    assert!(offset_of!(Guid, data1) == offset_of!(GUID, Data1));
+    assert!(offset_of!(Guid, data4) == offset_of!(GUID, Data4));
 };
 
 /// Returns the same GUID with the type of `wdk_sys`.

@@ -62,9 +62,10 @@ impl Memory {
         if length == 0 {
             return Err(NtStatus::InvalidParameter);
         }
-        let (mut raw, mut start): (WDFMEMORY, *mut c_void) = (ptr::null_mut(), ptr::null_mut());
+        let mut raw: WDFMEMORY = ptr::null_mut();
+        let mut start: *mut c_void = ptr::null_mut();
         // The parent is the driver object, so only this value deletes the memory while the driver runs.
-        // SAFETY: the places for the handle and the address outlive the call.
+        // SAFETY: the variables for the handle and the address outlive the call.
         check(unsafe {
             wdf!(
                 WdfMemoryCreate,

@@ -120,7 +120,8 @@ impl RegistryKey<'_> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn u32(&self, name: &[u16]) -> Result<u32, NtStatus> {
-        let (name, mut value) = (unicode(name)?, 0);
+        let name = unicode(name)?;
+        let mut value = 0;
         // SAFETY: the key is open. The name, which is only read, and `value` outlive the call.
         check(unsafe { wdf!(WdfRegistryQueryULong, self.key, ptr::from_ref(&name), ptr::from_mut(&mut value)) })?;
         Ok(value)
@@ -153,7 +154,8 @@ impl RegistryKey<'_> {
     pub fn value(&self, name: &[u16], buffer: &mut [u8]) -> Result<(usize, u32), NtStatus> {
         let name = unicode(name)?;
         let length = u32::try_from(buffer.len()).map_err(|_| NtStatus::InvalidParameter)?;
-        let (mut written, mut kind) = (0, 0);
+        let mut written = 0;
+        let mut kind = 0;
         // SAFETY: the key is open, the buffer has this length, and everything outlives the call.
         check(unsafe {
             wdf!(

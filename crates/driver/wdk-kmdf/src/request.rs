@@ -59,7 +59,8 @@ impl Request {
         output_length: usize,
         is_direct: bool,
     ) -> Self {
-        let (input_length, output_length) = (short(input_length), short(output_length));
+        let input_length = short(input_length);
+        let output_length = short(output_length);
         Self { raw, kind, input_length, output_length, information: 0, is_direct }
     }
 

@@ -104,7 +104,8 @@ impl RegistryKey<'_> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn string(&self, name: &[u16]) -> Result<UnicodeString, NtStatus> {
-        let (name, string) = (unicode(name)?, UnicodeString::empty()?);
+        let name = unicode(name)?;
+        let string = UnicodeString::empty()?;
         // SAFETY: the key is open, and the name outlives the call.
         check(unsafe { wdf!(WdfRegistryQueryString, self.raw(), ptr::from_ref(&name), string.raw) })?;
         Ok(string)
@@ -120,7 +121,8 @@ impl RegistryKey<'_> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn set_string(&self, name: &[u16], text: &[u16]) -> Result<(), NtStatus> {
-        let (name, text) = (unicode(name)?, unicode(text)?);
+        let name = unicode(name)?;
+        let text = unicode(text)?;
         // SAFETY: the key is open, and name and text outlive the call.
         check(unsafe { wdf!(WdfRegistryAssignUnicodeString, self.raw(), ptr::from_ref(&name), ptr::from_ref(&text)) })
     }

@@ -111,7 +111,9 @@ impl IoTarget {
         output: &mut [u8],
         timeout: Option<Duration>,
     ) -> Result<usize, NtStatus> {
-        let (mut input, mut output, mut options) = (only_read(input)?, buffer(output)?, send_options(timeout));
+        let mut input = only_read(input)?;
+        let mut output = buffer(output)?;
+        let mut options = send_options(timeout);
         let mut written: u64 = 0;
         // SAFETY: this value keeps the target. The buffers outlive the call, which returns when the request is completed. The
         // input is only read.
@@ -147,7 +149,9 @@ impl IoTarget {
         output: &mut [u8],
         timeout: Option<Duration>,
     ) -> Result<usize, NtStatus> {
-        let (mut input, mut output, mut options) = (only_read(input)?, buffer(output)?, send_options(timeout));
+        let mut input = only_read(input)?;
+        let mut output = buffer(output)?;
+        let mut options = send_options(timeout);
         let mut written: u64 = 0;
         // SAFETY: as in `control`.
         check(unsafe {
@@ -181,7 +185,9 @@ impl IoTarget {
         output: &mut [u8],
         timeout: Option<Duration>,
     ) -> Result<usize, NtStatus> {
-        let (mut output, mut options, mut offset) = (buffer(output)?, send_options(timeout), offset);
+        let mut output = buffer(output)?;
+        let mut options = send_options(timeout);
+        let mut offset = offset;
         let mut transferred: u64 = 0;
         // SAFETY: as in `control`.
         check(unsafe {
@@ -214,7 +220,9 @@ impl IoTarget {
         input: &[u8],
         timeout: Option<Duration>,
     ) -> Result<usize, NtStatus> {
-        let (mut input, mut options, mut offset) = (only_read(input)?, send_options(timeout), offset);
+        let mut input = only_read(input)?;
+        let mut options = send_options(timeout);
+        let mut offset = offset;
         let mut transferred: u64 = 0;
         // SAFETY: as in `control`.
         check(unsafe {

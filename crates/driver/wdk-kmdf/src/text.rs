@@ -16,12 +16,15 @@ pub(crate) fn unicode(text: &[u16]) -> Result<UNICODE_STRING, NtStatus> {
 /// Any.
 #[must_use]
 pub const fn wide<const N: usize>(text: &[u8; N]) -> [u16; N] {
-    let (mut units, mut rest, mut left) = ([0; N], text.as_slice(), N);
-    let mut places = units.as_mut_slice();
+    let mut units = [0; N];
+    let mut rest = text.as_slice();
+    let mut left = N;
+    let mut free = units.as_mut_slice();
     while left > 0 {
-        if let ([unit, behind @ ..], [byte, tail @ ..]) = (places, rest) {
+        if let ([unit, behind @ ..], [byte, tail @ ..]) = (free, rest) {
             *unit = *byte as u16;
-            (places, rest) = (behind, tail);
+            free = behind;
+            rest = tail;
         } else {
             break;
         }

@@ -78,7 +78,8 @@ unsafe extern "C" fn in_caller_context(device: WDFDEVICE, raw: WDFREQUEST) {
 /// Probes and locks both buffers of a request. Runs in the client's thread.
 fn lock(request: &Request) -> Result<(), NtStatus> {
     let raw = request.raw();
-    let (mut input, mut output): (WDFMEMORY, WDFMEMORY) = (ptr::null_mut(), ptr::null_mut());
+    let mut input: WDFMEMORY = ptr::null_mut();
+    let mut output: WDFMEMORY = ptr::null_mut();
     let mut start: *mut c_void = ptr::null_mut();
     let length = request.input_length();
     if length != 0 {

@@ -65,7 +65,8 @@ impl<'a> EventDataDescriptor<'a> {
     ///
     /// let time = 133_000_000_000_000_000_u64.to_le_bytes();
     /// let descriptor = EventDataDescriptor::timestamp(&time);
-    /// assert_eq!((descriptor.kind(), descriptor.size()), (DataKind::TimestampOverride, 8));
+    /// assert_eq!(descriptor.kind(), DataKind::TimestampOverride);
+    /// assert_eq!(descriptor.size(), 8);
     /// ```
     ///
     /// The kernel reads eight bytes regardless of the size, so this does not accept a slice:
@@ -152,8 +153,11 @@ mod tests {
     #[test]
     fn size_and_type_have_the_offsets_of_windows() {
         let descriptor = EventDataDescriptor::with_kind(&[1, 2, 3], DataKind::ProviderMetadata);
-        assert_eq!((descriptor.size(), descriptor.kind()), (3, DataKind::ProviderMetadata));
+        assert_eq!(descriptor.size(), 3);
+        assert_eq!(descriptor.kind(), DataKind::ProviderMetadata);
         let [a, b, c, d, kind, rest @ ..] = descriptor.size_and_kind.to_ne_bytes();
-        assert_eq!((u32::from_ne_bytes([a, b, c, d]), kind, rest), (3, 2, [0; 3]));
+        assert_eq!(u32::from_ne_bytes([a, b, c, d]), 3);
+        assert_eq!(kind, 2);
+        assert_eq!(rest, [0; 3]);
     }
 }

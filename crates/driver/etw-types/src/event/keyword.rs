@@ -90,11 +90,14 @@ mod tests {
 
     #[test]
     fn keywords_are_combined_by_bits() {
-        let (low, high) = (Keyword::from_bits(0b0110), Keyword::from_bits(0b1100));
-        assert_eq!((low | high, low & high), (Keyword(0b1110), Keyword(0b0100)));
+        let low = Keyword::from_bits(0b0110);
+        let high = Keyword::from_bits(0b1100);
+        assert_eq!(low | high, Keyword(0b1110));
+        assert_eq!(low & high, Keyword(0b0100));
         let mut both = low;
         both |= high;
-        assert_eq!((u64::from(both), Keyword::from(6)), (0b1110, low));
+        assert_eq!(u64::from(both), 0b1110);
+        assert_eq!(Keyword::from(6), low);
         assert_eq!(format!("{low} {low:?}"), "0x6 Keyword(0x6)");
     }
 

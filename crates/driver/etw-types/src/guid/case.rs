@@ -126,7 +126,8 @@ mod tests {
         for character in (0..=0x10_FFFF_u32).filter_map(char::from_u32) {
             let ours = simple_uppercase(character);
             let mut full = character.to_uppercase();
-            let (first, rest) = (full.next(), full.next());
+            let first = full.next();
+            let rest = full.next();
             if character == left_alone {
                 assert_eq!(ours, character);
             } else if ours != character && rest.is_none() {

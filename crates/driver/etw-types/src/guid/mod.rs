@@ -166,11 +166,11 @@ impl Guid {
     pub fn to_utf8_bytes(&self) -> [u8; 36] {
         const DIGITS: [u8; 16] = *b"0123456789abcdef";
         let mut text = [b'-'; 36];
-        let places = (0..36).filter(|place| !matches!(place, 8 | 13 | 18 | 23));
+        let positions = (0..36).filter(|position| !matches!(position, 8 | 13 | 18 | 23));
         let digits = self.to_bytes_be().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        for (place, digit) in places.zip(digits) {
-            if let (Some(place), Some(digit)) = (text.get_mut(place), DIGITS.get(usize::from(digit))) {
-                *place = *digit;
+        for (position, digit) in positions.zip(digits) {
+            if let (Some(character), Some(digit)) = (text.get_mut(position), DIGITS.get(usize::from(digit))) {
+                *character = *digit;
             }
         }
         text
@@ -294,7 +294,8 @@ mod tests {
         assert_eq!(guid.to_u128(), 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
         assert_eq!(guid.to_fields(), (0x0011_2233, 0x4455, 0x6677, tail));
         assert_eq!(guid.as_bytes_raw()[8..], tail);
-        assert!(Guid::zero().is_zero() && !guid.is_zero());
+        assert!(Guid::zero().is_zero());
+        assert!(!guid.is_zero());
     }
 
     #[test]
@@ -305,6 +306,7 @@ mod tests {
         assert_eq!(format!("{guid:?}"), guid.to_string());
         assert_eq!(Guid::try_parse_ascii(&guid.to_utf8_bytes()), Some(guid));
         assert_eq!(Guid::try_parse_ascii(b"\xFF"), None);
-        assert_eq!((Guid::try_parse(&guid.to_string()), Guid::try_parse("no GUID")), (Some(guid), None));
+        assert_eq!(Guid::try_parse(&guid.to_string()), Some(guid));
+        assert_eq!(Guid::try_parse("no GUID"), None);
     }
 }

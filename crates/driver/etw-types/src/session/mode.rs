@@ -56,32 +56,52 @@ pub const INDEPENDENT_SESSION: u32 = 0x0800_0000;
 /// The modes that need a log file.
 pub const FILE_MODES: u32 = SEQUENTIAL | CIRCULAR | APPEND | NEWFILE | PREALLOCATE;
 
+/// Modes that a session cannot have together.
+struct Conflict {
+    modes: u32,
+    /// No session has one of these bits and one of `modes`.
+    excluded: u32,
+    rule: &'static str,
+}
+
 /// Modes that exclude each other, and modes that `StartTrace` rejects, which exclude everything (Microsoft's page
-/// "Logging Mode Constants"). A session violates the rule if it has a bit of the first mask and a bit of the second.
-pub const CONFLICTS: &[(u32, u32, &str)] = &[
-    (SEQUENTIAL, CIRCULAR | NEWFILE, "a sequential file cannot be circular or numbered"),
-    (CIRCULAR, APPEND | NEWFILE, "a circular file cannot be appended to or numbered"),
-    (APPEND, REAL_TIME | NEWFILE | PRIVATE_LOGGER, "appending excludes real time, numbered files and private sessions"),
-    (BUFFERING, FILE_MODES | REAL_TIME, "buffering excludes files and real time"),
-    (
-        PRIVATE_LOGGER,
-        REAL_TIME | INDEPENDENT_SESSION | PREALLOCATE,
-        "a private session excludes real time, independence and preallocation",
-    ),
-    (USE_GLOBAL_SEQUENCE, USE_LOCAL_SEQUENCE, "sequence numbers cannot be both global and local"),
-    (NONSTOPPABLE, u32::MAX, "only an autologger can be unstoppable"),
-    (
-        DELAY_OPEN_FILE | ADD_HEADER | RELOG,
-        u32::MAX,
-        "the modes for delayed opening, added headers and relogging cannot be used to start a session",
-    ),
+/// "Logging Mode Constants").
+const CONFLICTS: &[Conflict] = &[
+    Conflict {
+        modes: SEQUENTIAL,
+        excluded: CIRCULAR | NEWFILE,
+        rule: "a sequential file cannot be circular or numbered",
+    },
+    Conflict { modes: CIRCULAR, excluded: APPEND | NEWFILE, rule: "a circular file cannot be appended to or numbered" },
+    Conflict {
+        modes: APPEND,
+        excluded: REAL_TIME | NEWFILE | PRIVATE_LOGGER,
+        rule: "appending excludes real time, numbered files and private sessions",
+    },
+    Conflict { modes: BUFFERING, excluded: FILE_MODES | REAL_TIME, rule: "buffering excludes files and real time" },
+    Conflict {
+        modes: PRIVATE_LOGGER,
+        excluded: REAL_TIME | INDEPENDENT_SESSION | PREALLOCATE,
+        rule: "a private session excludes real time, independence and preallocation",
+    },
+    Conflict {
+        modes: USE_GLOBAL_SEQUENCE,
+        excluded: USE_LOCAL_SEQUENCE,
+        rule: "sequence numbers cannot be both global and local",
+    },
+    Conflict { modes: NONSTOPPABLE, excluded: u32::MAX, rule: "only an autologger can be unstoppable" },
+    Conflict {
+        modes: DELAY_OPEN_FILE | ADD_HEADER | RELOG,
+        excluded: u32::MAX,
+        rule: "the modes for delayed opening, added headers and relogging cannot be used to start a session",
+    },
 ];
 
-/// Returns the message of the first entry of [`CONFLICTS`] that applies to `modes`.
+/// Returns the rule that `modes` violate, as a sentence, or `None`.
 #[must_use]
 pub fn conflict(modes: u32) -> Option<&'static str> {
-    let broken = CONFLICTS.iter().find(|(one, others, _)| modes & one != 0 && modes & others != 0);
-    broken.map(|(.., rule)| *rule)
+    let broken = CONFLICTS.iter().find(|conflict| modes & conflict.modes != 0 && modes & conflict.excluded != 0);
+    broken.map(|conflict| conflict.rule)
 }
 
 /// The names that this project's tools give to the modes.

@@ -25,7 +25,8 @@ const fn name_of(code: u32, mut codes: &[u32], names: &'static str) -> Option<&'
             return Some(name);
         }
         let Some((_, behind)) = behind.split_at_checked(1) else { return None };
-        (codes, rest) = (others, behind);
+        codes = others;
+        rest = behind;
     }
     None
 }

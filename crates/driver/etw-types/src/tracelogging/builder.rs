@@ -51,7 +51,8 @@ impl core::error::Error for BuildError {}
 /// ```
 /// use etw_types::tracelogging::EventBuilder;
 ///
-/// let (mut metadata, mut payload) = ([0; 128], [0; 128]);
+/// let mut metadata = [0; 128];
+/// let mut payload = [0; 128];
 /// let (metadata, payload) = EventBuilder::new(&mut metadata, &mut payload, "Read", 0)
 ///     .u32("Length", 512)
 ///     .str8("File", "a.txt")

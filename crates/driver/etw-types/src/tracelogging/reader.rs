@@ -161,7 +161,8 @@ const fn split_field(bytes: &[u8]) -> Result<(Field<'_>, &[u8]), MetadataError> 
     let [in_byte, rest @ ..] = rest else {
         return Err(MetadataError::MissingType);
     };
-    let (in_byte, mut rest) = (*in_byte, rest);
+    let in_byte = *in_byte;
+    let mut rest = rest;
     let mut out_type = 0;
     let mut tag = 0;
     if in_byte & InType::ChainFlag != 0 {

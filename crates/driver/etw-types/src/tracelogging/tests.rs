@@ -198,7 +198,8 @@ fn structs_nested_too_deeply_are_stopped() {
 
 #[test]
 fn a_builder_encodes_as_the_constants_do() {
-    let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+    let mut metadata = [0; 64];
+    let mut payload = [0; 64];
     let (metadata, payload) = EventBuilder::new(&mut metadata, &mut payload, "E", 0)
         .u32("a", 7)
         .str8("b", "hi")
@@ -217,7 +218,8 @@ fn a_builder_encodes_as_the_constants_do() {
 #[test]
 fn a_builder_fails_cleanly_at_every_buffer_length() {
     let build = |metadata_room: usize, payload_room: usize| {
-        let (mut metadata, mut payload) = (vec![0; metadata_room], vec![0; payload_room]);
+        let mut metadata = vec![0; metadata_room];
+        let mut payload = vec![0; payload_room];
         EventBuilder::new(&mut metadata, &mut payload, "Event", 0).str16("Text", &[0x41, 0x42]).finish().map(|_| ())
     };
     assert_eq!(build(15, 6), Ok(()));
@@ -232,7 +234,8 @@ fn a_builder_fails_cleanly_at_every_buffer_length() {
 #[test]
 #[cfg_attr(miri, ignore = "walks many kilobytes")]
 fn a_builder_keeps_its_first_error() {
-    let (mut metadata, mut payload) = ([0; 4096], [0; 512]);
+    let mut metadata = [0; 4096];
+    let mut payload = [0; 512];
     let event = EventBuilder::new(&mut metadata, &mut payload, "E\0", 0).structure("s", 128, 0);
     assert_eq!(event.finish(), Err(BuildError::NulInName));
     let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0x1000_0000).u8("a", 1);
@@ -252,23 +255,28 @@ fn a_builder_keeps_its_first_error() {
     assert_eq!(event.finish(), Err(BuildError::BadType));
     let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0);
     let event = event.field("b", InType::U8, OutType::Default, 0x1000_0000, b"");
-    assert_eq!((event.room(), event.finish()), ((0, 0), Err(BuildError::TagTooLarge)));
+    assert_eq!(event.room(), (0, 0));
+    assert_eq!(event.finish(), Err(BuildError::TagTooLarge));
 }
 
 #[test]
 fn a_builder_allows_the_limits_themselves() {
-    let (mut metadata, mut payload) = ([0; 4096], [0; 512]);
+    let mut metadata = [0; 4096];
+    let mut payload = [0; 512];
     let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0x0FFF_FFFF).structure("s", 127, 0x0FFF_FFFF);
     let (metadata, _) = (0..127).fold(event, |event, _| event.u8("a", 1)).finish().unwrap();
     let (read, _) = Metadata::parse(metadata).unwrap();
     let structure = read.fields().next().unwrap().unwrap();
-    assert_eq!((read.tag(), structure.tag, structure.struct_fields()), (0x0FFF_FFFF, 0x0FFF_FFFF, Some(127)));
+    assert_eq!(read.tag(), 0x0FFF_FFFF);
+    assert_eq!(structure.tag, 0x0FFF_FFFF);
+    assert_eq!(structure.struct_fields(), Some(127));
     assert_eq!(read.fields().count(), 128);
 }
 
 #[test]
 fn the_room_of_a_builder_is_what_later_fields_can_use() {
-    let (mut metadata, mut payload) = ([0; 20], [0; 10]);
+    let mut metadata = [0; 20];
+    let mut payload = [0; 10];
     let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0);
     assert_eq!(event.room(), (20 - 5, 10), "size, tag and name are there");
     let event = event.u32("a", 7);
@@ -351,7 +359,8 @@ fn values_are_shown_by_their_encoding() {
         ),
     ] {
         let (value, rest) = Value::split(in_type, payload).unwrap();
-        assert_eq!((value.to_string().as_str(), rest), (shown, &b""[..]), "{in_type:?}");
+        assert_eq!(value.to_string().as_str(), shown, "{in_type:?}");
+        assert_eq!(rest, &b""[..], "{in_type:?}");
         for end in 0..payload.len() {
             assert!(Value::split(in_type, &payload[..end]).is_none(), "{in_type:?} at {end}");
         }

@@ -70,7 +70,8 @@ impl<'a> Visitor<'a> for Collector {
 proptest! {
     #[test]
     fn built_events_are_decoded(event in name(), tag in 0_u32..=0x0FFF_FFFF, fields in prop::collection::vec((name(), datum()), 0..12)) {
-        let (mut metadata, mut payload) = (vec![0; 4096], vec![0; 4096]);
+        let mut metadata = vec![0; 4096];
+        let mut payload = vec![0; 4096];
         let mut builder = EventBuilder::new(&mut metadata, &mut payload, &event, tag);
         for (name, datum) in &fields {
             builder = match datum {
@@ -124,7 +125,8 @@ proptest! {
         prop_assert_eq!(traits.name(), name.as_bytes());
         prop_assert_eq!(traits.group(), group.map(Guid::from_u128));
         let last = traits.records().last().unwrap();
-        prop_assert_eq!((last.kind.as_int(), last.data), (kind, data.as_slice()));
+        prop_assert_eq!(last.kind.as_int(), kind);
+        prop_assert_eq!(last.data, data.as_slice());
     }
 
     #[test]
@@ -146,9 +148,11 @@ proptest! {
     #[test]
     fn mixed_masks_pass_every_event_that_both_requests_pass(keyword in any::<u64>(), any1 in any::<u64>(), all1 in any::<u64>(), any2 in any::<u64>(), all2 in any::<u64>()) {
         let keyword = Keyword::from_bits(keyword);
-        let (all1, all2) = (all1 & keyword.bits(), all2 & keyword.bits());
+        let all1 = all1 & keyword.bits();
+        let all2 = all2 & keyword.bits();
         if keyword.matches(any1, all1) && keyword.matches(any2, all2) {
-            prop_assert!(keyword.matches(any1, all2) && keyword.matches(any2, all1));
+            prop_assert!(keyword.matches(any1, all2));
+            prop_assert!(keyword.matches(any2, all1));
         }
     }
 }

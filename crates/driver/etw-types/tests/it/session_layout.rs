@@ -52,7 +52,8 @@ fn bytes_are_those_of_the_structures_both_ways() {
     let mut groups = [0_u8; GroupMask::SIZE];
     groups.copy_from_slice(&bytes[..GroupMask::SIZE]);
     let mask = GroupMask::parse(&groups).unwrap();
-    assert_eq!((mask.masks[0], mask.masks[7]), (0x0403_0201, 0x201F_1E1D));
+    assert_eq!(mask.masks[0], 0x0403_0201);
+    assert_eq!(mask.masks[7], 0x201F_1E1D);
     assert_eq!(mask.to_bytes(), groups);
     let names = filter::EventNameHeader { match_any: 1, match_all: 2, level: 3, filter_in: 4, count: 5 };
     assert_eq!(filter::EventNameHeader::parse(&names.to_bytes()), Some(names));
@@ -165,6 +166,7 @@ fn nothing_can_be_queried_before_windows_8() {
         (TraceInfoClass::VersionInfo, 10240, 10240),
     ] {
         let facts = class.facts().unwrap();
-        assert_eq!((facts.since, facts.query_since()), (since, query_since), "{class}");
+        assert_eq!(facts.since, since, "{class}");
+        assert_eq!(facts.query_since(), query_since, "{class}");
     }
 }

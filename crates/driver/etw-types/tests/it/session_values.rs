@@ -35,15 +35,20 @@ fn a_builder_sets_its_part_and_keeps_the_others() {
 fn each_kind_of_session_has_its_mode() {
     let plain = Properties::default;
     let file = Properties::to_file("f", "f.etl");
-    assert_eq!((file.name.as_str(), file.log_file.as_deref()), ("f", Some(Path::new("f.etl"))));
+    assert_eq!(file.name.as_str(), "f");
+    assert_eq!(file.log_file.as_deref(), Some(Path::new("f.etl")));
     let sized = [plain().sequential(1), plain().circular(2), plain().numbered_files(3)];
     assert_eq!(sized.each_ref().map(|properties| properties.maximum_file_size), [1, 2, 3]);
     let modes = sized.map(|properties| properties.mode);
     assert_eq!(modes, [mode::SEQUENTIAL, mode::CIRCULAR, mode::NEWFILE]);
-    assert_eq!([file.mode, plain().real_time().mode], [mode::SEQUENTIAL, mode::REAL_TIME]);
-    let (consumers, memory) = (Properties::to_consumers("c"), Properties::in_memory("m"));
-    assert_eq!((consumers.name.as_str(), consumers.mode), ("c", mode::REAL_TIME));
-    assert_eq!((memory.name.as_str(), memory.mode), ("m", mode::BUFFERING));
+    assert_eq!(file.mode, mode::SEQUENTIAL);
+    assert_eq!(plain().real_time().mode, mode::REAL_TIME);
+    let consumers = Properties::to_consumers("c");
+    let memory = Properties::in_memory("m");
+    assert_eq!(consumers.name.as_str(), "c");
+    assert_eq!(consumers.mode, mode::REAL_TIME);
+    assert_eq!(memory.name.as_str(), "m");
+    assert_eq!(memory.mode, mode::BUFFERING);
     assert_eq!(plain().buffering().mode, mode::BUFFERING);
 }
 
@@ -54,7 +59,8 @@ fn a_flush_timer_is_in_seconds_if_they_are_whole() {
     for (milliseconds, timer) in times {
         properties = properties.flush_every(Duration::from_millis(milliseconds));
         let flag = if timer == 1500 { mode::USE_MS_FLUSH_TIMER } else { 0 };
-        assert_eq!((properties.flush_timer, properties.mode), (timer, flag), "{milliseconds} ms");
+        assert_eq!(properties.flush_timer, timer, "{milliseconds} ms");
+        assert_eq!(properties.mode, flag, "{milliseconds} ms");
     }
     assert_eq!(properties.flush_every(Duration::from_nanos(1)).flush_timer, 1, "0 would be no timer");
 }
@@ -63,17 +69,22 @@ fn a_flush_timer_is_in_seconds_if_they_are_whole() {
 fn a_status_says_what_its_session_is_and_lost() {
     let of = |properties: Properties| SessionStatus { properties, ..SessionStatus::default() };
     let plain = of(Properties::new("s"));
-    assert!(!plain.has_losses() && !plain.is_real_time() && !plain.is_system());
+    assert!(!plain.has_losses());
+    assert!(!plain.is_real_time());
+    assert!(!plain.is_system());
     assert!(SessionStatus { events_lost: 1, ..plain.clone() }.has_losses());
     assert!(SessionStatus { log_buffers_lost: 1, ..plain.clone() }.has_losses());
     assert!(SessionStatus { real_time_buffers_lost: 1, ..plain.clone() }.has_losses());
     let mixed = of(Properties::new("s").real_time().circular(1));
-    assert!(mixed.is_real_time() && !mixed.is_system());
+    assert!(mixed.is_real_time());
+    assert!(!mixed.is_system());
     assert_eq!(mixed.mode_names(), ["circular", "real-time", "independent"]);
     assert!(of(Properties::new("s").guid(SYSTEM_TRACE_CONTROL)).is_system());
     assert!(of(Properties::new("s").system_logger(1)).is_system());
     let kernel = Properties::new(&KERNEL_LOGGER_NAME.to_lowercase());
-    assert!(kernel.is_kernel_logger() && kernel.is_system() && !plain.properties.is_kernel_logger());
+    assert!(kernel.is_kernel_logger());
+    assert!(kernel.is_system());
+    assert!(!plain.properties.is_kernel_logger());
 }
 
 #[test]
@@ -121,7 +132,8 @@ fn a_limit_allows_the_number_itself() {
     let errors = [Limit::at_most("x", 4, 3), Limit::at_least("x", 2, 3), Limit::no_longer("x", 4, 3)];
     let codes = errors.map(|error| error.unwrap_err().code());
     assert_eq!(codes, [Win32Error::InvalidParameter, Win32Error::InvalidParameter, Win32Error::BadLength]);
-    assert_eq!((Limit::rule(true, "r"), Limit::rule_as(true, "r", Win32Error::BadLength)), (Ok(()), Ok(())));
+    assert_eq!(Limit::rule(true, "r"), Ok(()));
+    assert_eq!(Limit::rule_as(true, "r", Win32Error::BadLength), Ok(()));
     assert_eq!(Limit::rule(false, "r").unwrap_err().code(), Win32Error::InvalidParameter);
     let conflict = Limit::rule_as(false, "r", Win32Error::BadLength);
     assert_eq!(conflict, Err(Limit::Conflict { rule: "r", code: Win32Error::BadLength }));

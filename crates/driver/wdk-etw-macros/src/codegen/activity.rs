@@ -20,7 +20,8 @@ pub(crate) fn start_activity(event: &Event) -> TokenStream {
     let scope = quote_spanned!(Span::mixed_site()=> scope);
     let ids = Ids::with_activity(event, &quote!(__wdk_etw::__private::id_bytes(#scope.id())));
     let start = enabled(event, &opcode(Opcode::Start), ids);
-    let (start_items, start_call) = (start.items, start.call);
+    let start_items = start.items;
+    let start_call = start.call;
     let stop = stop(event);
     let result = result_type(event);
     quote! {
@@ -46,7 +47,8 @@ pub(crate) fn stop_activity(event: &Event) -> TokenStream {
     let value = &event.provider;
     // The event has neither tag nor name here: both are in the scope.
     let metadata = metadata(event, &event.fields);
-    let (items, bytes) = (metadata.items, metadata.bytes);
+    let items = metadata.items;
+    let bytes = metadata.bytes;
     let Writer { functions, call } = stop_writer(&event.fields);
     let start = quote_spanned!(at(value.span())=> __wdk_etw::__private::scope(#value));
     quote! {
@@ -81,7 +83,8 @@ fn result_type(event: &Event) -> TokenStream {
 /// event.
 fn stop(event: &Event) -> TokenStream {
     let metadata = metadata(event, event.result.as_ref().map(|result| &result.field));
-    let (items, bytes) = (metadata.items, metadata.bytes);
+    let items = metadata.items;
+    let bytes = metadata.bytes;
     let descriptor = descriptor(event, &opcode(Opcode::Stop), None);
     quote!({ #items __wdk_etw::__private::Event::of_activity(#descriptor, #bytes) })
 }

@@ -20,7 +20,8 @@ pub(crate) fn write_event(event: &Event) -> TokenStream {
     let level_and_keyword = level_and_keyword(event);
     let provider = provider(event);
     let enabled = enabled(event, &opcode(event), Ids::from_options(event));
-    let (items, call) = (enabled.items, enabled.call);
+    let items = enabled.items;
+    let call = enabled.call;
     let local = quote_spanned!(Span::mixed_site()=> provider);
     quote! {
         {
@@ -72,7 +73,8 @@ pub(super) struct Enabled {
 /// Generates the code for an enabled event. It needs `provider` and the constants for level and keyword in scope.
 pub(super) fn enabled(event: &Event, opcode: &TokenStream, ids: Ids) -> Enabled {
     let metadata = metadata(event, &event.fields);
-    let (metadata_items, metadata_bytes) = (metadata.items, metadata.bytes);
+    let metadata_items = metadata.items;
+    let metadata_bytes = metadata.bytes;
     let descriptor = descriptor(event, opcode, event.id_version.as_ref());
     let Writer { functions, call } = writer(&event.fields, ids);
     let items = quote! {

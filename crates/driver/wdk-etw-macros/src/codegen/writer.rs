@@ -104,7 +104,8 @@ fn from_library(payload: &Payload) -> Option<TokenStream> {
     match (slices.next(), slices.next(), payload.descriptors.len()) {
         (None, None, 1) => Some(quote!(__wdk_etw::__private::write_values(#provider, &__WDK_ETW_EVENT, #values))),
         (Some(slice), None, 2) => {
-            let (kind, name) = (slice.counted_as.as_ref()?, &slice.name);
+            let kind = slice.counted_as.as_ref()?;
+            let name = &slice.name;
             Some(quote!(__wdk_etw::__private::write_text::<#kind, _, _>(#provider, &__WDK_ETW_EVENT, #values, #name)))
         }
         _ => None,
@@ -140,7 +141,8 @@ fn shared_part(payload: Payload, ids: Ids) -> Writer {
     let Names { provider, frame, table, activity, related, .. } = &names;
     let shared = Shared::new(&payload, &ids, &names);
     let body = body(&payload, &names, &shared.ids, &names.count);
-    let (shared_list, shared_arguments, shared_attribute) = lists(&shared.parameters);
+    let Lists { parameters: shared_list, arguments: shared_arguments, attribute: shared_attribute } =
+        lists(&shared.parameters);
     let send = quote!(|#frame, #table| __wdk_etw_send(#provider, #shared_arguments));
     let enter = enter(&payload.groups, payload.descriptors.len(), &send);
 
@@ -169,7 +171,7 @@ fn shared_part(payload: Payload, ids: Ids) -> Writer {
 /// The event's own function, and its call.
 fn written(passed: &[Passed], body: &TokenStream) -> Writer {
     let provider = Names::new().provider;
-    let (list, arguments, attribute) = lists(passed);
+    let Lists { parameters: list, arguments, attribute } = lists(passed);
     let functions = quote! {
         #[cold]
         #[inline(never)]
@@ -195,7 +197,8 @@ pub(super) fn stop_writer(fields: &[Field]) -> Writer {
     let values = payload.groups.iter().map(Group::value);
     let count = METADATA_DESCRIPTORS + 1 + payload.descriptors.len();
     let groups = (0..payload.groups.len()).map(group_name);
-    let (statements, descriptors) = (&payload.statements, &payload.descriptors);
+    let statements = &payload.statements;
+    let descriptors = &payload.descriptors;
     let body = quote! {
         let ::core::option::Option::Some(#stop) = #scope.into_stop() else {
             return <M::Status as __wdk_etw::Status>::SUCCESS;
@@ -221,7 +224,7 @@ pub(super) fn stop_writer(fields: &[Field]) -> Writer {
         })
     };
     let passed: Vec<Passed> = payload.parameters.into_iter().map(Parameter::pass).collect();
-    let (list, arguments, attribute) = lists(&passed);
+    let Lists { parameters: list, arguments, attribute } = lists(&passed);
     let functions = quote! {
         #[cold]
         #[inline(never)]
@@ -282,7 +285,8 @@ impl Shared {
                 quote!(::core::option::Option::None)
             }
         };
-        let (activity, related) = (behind(activity, &ids.activity), behind(related, &ids.related));
+        let activity = behind(activity, &ids.activity);
+        let related = behind(related, &ids.related);
         let ids = quote!(__wdk_etw::__private::Ids { activity: #activity, related: #related });
         Self { parameters, ids }
     }
@@ -298,14 +302,22 @@ fn event_type() -> TokenStream {
     quote!(&'static __wdk_etw::__private::Event)
 }
 
-/// The list of parameters, the list of arguments, and an attribute if there are many of them.
-fn lists(passed: &[Passed]) -> (TokenStream, TokenStream, Option<TokenStream>) {
-    let (names, kinds) = (passed.iter().map(|each| &each.name), passed.iter().map(|each| &each.kind));
+/// What the values that a function gets look like in its declaration and in its call.
+struct Lists {
+    parameters: TokenStream,
+    arguments: TokenStream,
+    /// Allows many parameters, if there are many.
+    attribute: Option<TokenStream>,
+}
+
+fn lists(passed: &[Passed]) -> Lists {
+    let names = passed.iter().map(|each| &each.name);
+    let kinds = passed.iter().map(|each| &each.kind);
     let arguments = passed.iter().map(|each| &each.argument);
     // The provider is an additional parameter.
-    let lint = (passed.len() >= LINTED_PARAMETERS)
+    let attribute = (passed.len() >= LINTED_PARAMETERS)
         .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "one for each field")]));
-    (quote!(#(#names: #kinds),*), quote!(#(#arguments),*), lint)
+    Lists { parameters: quote!(#(#names: #kinds),*), arguments: quote!(#(#arguments),*), attribute }
 }
 
 /// An expression that creates a frame with the values of the groups and calls `send` with it.
@@ -319,7 +331,8 @@ fn enter(groups: &[Group], descriptors: usize, send: &TokenStream) -> TokenStrea
 fn body(payload: &Payload, names: &Names, ids: &TokenStream, count: &TokenStream) -> TokenStream {
     let Names { provider, event, frame, table, .. } = names;
     let groups = (0..payload.groups.len()).map(group_name);
-    let (statements, descriptors) = (&payload.statements, &payload.descriptors);
+    let statements = &payload.statements;
+    let descriptors = &payload.descriptors;
     quote! {
         #frame.send(#provider, #event, #ids, #count, #table, |(#(#groups,)*)| {
             #(#statements)*

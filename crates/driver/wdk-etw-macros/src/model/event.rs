@@ -136,7 +136,8 @@ impl Event {
     fn struct_fields(&mut self, items: Vec<Item>, totals: &mut Totals, errors: &mut Errors) -> u8 {
         let mut count = Budget::new(0, limits::STRUCT_FIELDS, "a struct has at most 127 fields");
         for item in items {
-            let (name, span) = (item.name.to_string(), item.span());
+            let name = item.name.to_string();
+            let span = item.span();
             let Some(kind) = FieldType::find(&name) else {
                 errors.add(span, unknown(&name, true));
                 continue;

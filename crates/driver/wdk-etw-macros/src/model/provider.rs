@@ -63,11 +63,18 @@ struct Options {
     group: Option<Guid>,
     group_name: bool,
     decode: Option<Guid>,
-    custom: Vec<(Span, u8, Vec<u8>)>,
+    custom: Vec<CustomTrait>,
     mode: Option<Mode>,
     set_information: Option<&'static str>,
     target_version: Option<(Span, Expr)>,
     debug: bool,
+}
+
+/// A trait of the user's own, as `custom_trait(128, b"data")` states it.
+struct CustomTrait {
+    span: Span,
+    kind: u8,
+    data: Vec<u8>,
 }
 
 impl Provider {
@@ -190,7 +197,7 @@ fn group_name(args: &mut Args, errors: &mut Errors) -> bool {
 }
 
 /// Reads the type and the bytes of a custom trait.
-fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<(Span, u8, Vec<u8>)> {
+fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<CustomTrait> {
     const EXPECTED: &str = "a type from 128 to 255 and the bytes, for example `custom_trait(128, b\"data\")`";
     let span = args.span();
     let kind = args.value(EXPECTED, errors)?;
@@ -202,7 +209,7 @@ fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<(Span, u8, Vec<u
         errors.add(kind.span(), "a custom trait's type is a number from 128 to 255");
     }
     let value = args.value(EXPECTED, errors)?;
-    let bytes = match ungrouped(&value) {
+    let data = match ungrouped(&value) {
         Expr::Lit(ExprLit { lit: Lit::ByteStr(bytes), .. }) => bytes.value(),
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => text.value().into_bytes(),
         other => {
@@ -210,7 +217,7 @@ fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<(Span, u8, Vec<u
             return None;
         }
     };
-    Some((span, number?, bytes))
+    Some(CustomTrait { span, kind: number?, data })
 }
 
 /// Reads one of a fixed set of names.
@@ -228,7 +235,7 @@ fn choice(args: &mut Args, names: &[&'static str], errors: &mut Errors) -> Optio
 
 /// Encodes the traits blob. If it is too large, reports an error at the custom trait or name that causes it.
 fn encode_traits(name: &str, name_span: Span, options: &Options, errors: &mut Errors) -> Vec<u8> {
-    let custom: Vec<(u8, &[u8])> = options.custom.iter().map(|(_, kind, data)| (*kind, data.as_slice())).collect();
+    let custom: Vec<(u8, &[u8])> = options.custom.iter().map(|custom| (custom.kind, custom.data.as_slice())).collect();
     let mut builder = TraitsBuilder::new(name).with_custom(&custom);
     if let Some(group) = options.group {
         builder = builder.with_group(group);
@@ -242,7 +249,7 @@ fn encode_traits(name: &str, name_span: Span, options: &Options, errors: &mut Er
         Ok(()) | Err(TraitsError::NulInName) => {}
         Err(error) => {
             let name_fits = TraitsBuilder::new(name).encoded_len().is_ok();
-            let custom_span = options.custom.last().map(|(span, ..)| *span);
+            let custom_span = options.custom.last().map(|custom| custom.span);
             errors.add(custom_span.filter(|_| name_fits).unwrap_or(name_span), error);
         }
     }

@@ -18,10 +18,12 @@ impl<M: Mode> Provider<M> {
     /// use wdk_etw::{EventDescriptor, Keyword, Level};
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// # use etw_symbols as _;
-    /// # let (register, value) = ("STATUS", 7);
+    /// # let register = "STATUS";
+    /// # let value = 7;
     /// const REGISTER: EventDescriptor = EventDescriptor::new(Level::Verbose, Keyword::from_bits(1));
     /// if PROVIDER.enabled(REGISTER.level, REGISTER.keyword) {
-    ///     let (mut metadata, mut payload) = ([0; 128], [0; 64]);
+    ///     let mut metadata = [0; 128];
+    ///     let mut payload = [0; 64];
     ///     let event = EventBuilder::new(&mut metadata, &mut payload, "Register", 0).hex32(register, value);
     ///     PROVIDER.write_built(&REGISTER, None, None, event);
     /// }

@@ -211,7 +211,8 @@ impl<'f, G, const N: usize> FrameMut<'f, G, N> {
         // SAFETY: as above; no other code accesses the table while it is filled in.
         unsafe { self.frame.cast::<[EventDataDescriptor<'d>; N]>().write(descriptors) };
         let pointer = |id: Option<&[u8; 16]>| id.map_or(ptr::null(), |id| id.as_ptr().cast());
-        let (activity, related) = (pointer(ids.activity), pointer(ids.related));
+        let activity = pointer(ids.activity);
+        let related = pointer(ids.related);
         // SAFETY: the handle is 0 or live (the contract of `register` says that no writer runs during `unregister`).
         // Ids are null or 16 readable bytes, which x86-64 and ARM64 can read at any alignment. The brand guarantees
         // that `table` belongs to this frame, so there are `N` descriptors, whose bytes outlive the call.

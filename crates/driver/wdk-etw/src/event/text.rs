@@ -139,7 +139,8 @@ mod tests {
         {
             let text = "x".repeat(ahead) + &character.repeat(MAX);
             let front = utf8(text.as_bytes());
-            assert!(front.len() <= MAX && front.len() > MAX - character.len());
+            assert!(front.len() <= MAX, "it fits");
+            assert!(front.len() > MAX - character.len(), "no character that fits is cut");
             assert_eq!((front.len() - ahead) % character.len(), 0);
         }
     }

@@ -189,7 +189,8 @@ mod tests {
         assert!(full.counted_text(64, format_args!("abc")));
         assert_eq!(full.as_slice(), b"1\x03\x00\xE2\x80\xA6");
         assert!(!full.counted_text(64, format_args!("abc")));
-        assert_eq!((full.as_slice(), full.room()), (&b"1\x03\x00\xE2\x80\xA6"[..], 0));
+        assert_eq!(full.as_slice(), &b"1\x03\x00\xE2\x80\xA6"[..]);
+        assert_eq!(full.room(), 0);
     }
 
     #[test]
@@ -198,7 +199,8 @@ mod tests {
         assert!(bytes.append(b"abc"));
         assert!(!bytes.append(b"de"));
         assert!(bytes.append(b"f"));
-        assert_eq!((bytes.as_slice(), bytes.room()), (&b"abcf"[..], 0));
+        assert_eq!(bytes.as_slice(), &b"abcf"[..]);
+        assert_eq!(bytes.room(), 0);
         assert_eq!(format!("{bytes:?}"), "[97, 98, 99, 102]");
     }
 }

@@ -43,8 +43,10 @@ fn ids_are_created_without_a_registration_and_differ() {
     let host = Host::new();
     let _here = host.enter();
     host.engine().set_system_threads(true);
-    let (first, second) = (NESTED.new_activity_id(), NESTED.new_activity_id());
-    assert!(!first.is_zero() && !second.is_zero());
+    let first = NESTED.new_activity_id();
+    let second = NESTED.new_activity_id();
+    assert!(!first.is_zero(), "the first id");
+    assert!(!second.is_zero(), "the second id");
     assert_ne!(first, second);
 }
 
@@ -67,8 +69,11 @@ fn nested_scopes_pass_their_ids_and_write_start_and_stop() {
         ("Outer", Opcode::Stop),
     ];
     assert_eq!(seen, expected.map(|(name, opcode)| (name.to_owned(), opcode)));
-    let (outer, inner) = (events[0].activity, events[1].activity);
-    assert!(!outer.is_zero() && !inner.is_zero() && outer != inner);
+    let outer = events[0].activity;
+    let inner = events[1].activity;
+    assert!(!outer.is_zero(), "the outer activity has an id");
+    assert!(!inner.is_zero(), "the inner activity has an id");
+    assert_ne!(outer, inner);
     assert_eq!(events.iter().map(|event| event.activity).collect::<Vec<_>>(), [outer, inner, inner, inner, outer]);
     assert_eq!(events[0].related, None);
     assert_eq!(events[1].related, Some(outer));
@@ -152,7 +157,8 @@ fn a_stop_with_fields_is_the_event_that_write_event_would_write() {
     assert_eq!(metadata(stop), metadata(by_hand));
     assert_eq!(stop.payload, by_hand.payload);
     assert_eq!(stop.descriptor, by_hand.descriptor);
-    assert_eq!((stop.activity, stop.related), (by_hand.activity, None));
+    assert_eq!(stop.activity, by_hand.activity);
+    assert_eq!(stop.related, None);
     assert_eq!(start.activity, stop.activity);
 }
 
@@ -294,7 +300,8 @@ fn a_field_that_returns_early_leaves_the_stop_of_the_scope() {
     }
     let events = traced(&EARLY, |_| assert_eq!(fails(), Err(NtStatus::NoMemory)));
     assert_eq!(events.len(), 2);
-    assert_eq!((events[1].descriptor.opcode, events[1].payload.len()), (Opcode::Stop, 0));
+    assert_eq!(events[1].descriptor.opcode, Opcode::Stop);
+    assert_eq!(events[1].payload.len(), 0);
 }
 
 #[test]
@@ -317,20 +324,25 @@ fn the_activity_of_a_thread_is_set_restored_and_refused_on_a_system_thread() {
 fn the_activity_of_a_request_needs_the_routines_of_windows_8() {
     let host = Host::new();
     let _here = host.enter();
-    let (requests, id) = (IrpActivity::new(), Guid::from_u128(8));
+    let requests = IrpActivity::new();
+    let id = Guid::from_u128(8);
     let mut irp = 0_u64;
     let irp = (&raw mut irp).cast();
     // SAFETY: the routines of the host use only the address.
     let get = || unsafe { requests.get(irp) };
     // SAFETY: as above.
     let set = || unsafe { requests.set(irp, &id) };
-    assert_eq!((get(), set()), (Err(NtStatus::NotSupported), Err(NtStatus::NotSupported)), "not looked up");
+    assert_eq!(get(), Err(NtStatus::NotSupported), "not looked up");
+    assert_eq!(set(), Err(NtStatus::NotSupported), "not looked up");
     assert_eq!(requests.look_up(), NtStatus::Success);
-    assert_eq!((get(), set(), get()), (Err(NtStatus::NotFound), Ok(()), Ok(id)));
+    assert_eq!(get(), Err(NtStatus::NotFound));
+    assert_eq!(set(), Ok(()));
+    assert_eq!(get(), Ok(id));
     for name in ["IoGetActivityIdIrp", "IoSetActivityIdIrp"] {
         host.engine().hide_routine(name);
     }
     assert_eq!(requests.look_up(), NtStatus::NotSupported);
-    assert_eq!((get(), set()), (Err(NtStatus::NotSupported), Err(NtStatus::NotSupported)), "an older Windows");
+    assert_eq!(get(), Err(NtStatus::NotSupported), "an older Windows");
+    assert_eq!(set(), Err(NtStatus::NotSupported), "an older Windows");
     assert_eq!(format!("{requests:?}"), "IrpActivity { get: false, set: false }");
 }

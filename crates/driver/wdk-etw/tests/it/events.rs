@@ -125,12 +125,17 @@ fn an_activity_has_a_start_and_a_stop_with_one_id() {
     assert_eq!(opcodes, [Opcode::Start, Opcode::Info, Opcode::Stop]);
     assert_ne!(events[0].activity, Guid::ZERO);
     assert!(events.iter().all(|event| event.activity == events[0].activity));
-    assert_eq!([events[0].related, events[1].related, events[2].related], [Some(*parent), None, None]);
+    assert_eq!(events[0].related, Some(*parent));
+    assert_eq!(events[1].related, None);
+    assert_eq!(events[2].related, None);
     assert_eq!(events[0].payload, [0x34, 0x12]);
     assert_eq!(events[2].payload, []);
     assert_eq!(events[2].metadata.as_deref(), Some(&b"\x0c\0\x7fTransfer\0"[..]));
     let stop = events[2].descriptor;
-    assert_eq!((stop.id, stop.version, stop.task, stop.level), (0, 0, 9, Level::Warning));
+    assert_eq!(stop.id, 0);
+    assert_eq!(stop.version, 0);
+    assert_eq!(stop.task, 9);
+    assert_eq!(stop.level, Level::Warning);
 }
 
 #[test]
@@ -189,7 +194,8 @@ fn a_tag_that_is_a_constant_has_the_bytes_of_its_value() {
 fn statuses_and_pointers_have_the_bytes_of_their_values() {
     define_provider!(PROVIDER, "Events.Values");
     let traced = Traced::new(&PROVIDER, Level::Verbose);
-    let (denied, code) = (NtStatus::AccessDenied, -2_i32);
+    let denied = NtStatus::AccessDenied;
+    let code = -2_i32;
     assert_eq!(write_event!(PROVIDER, "Status", ntstatus("a", &denied), ntstatus("b", &code)), NtStatus::Success);
     let mut place = 5_u32;
     let shared = std::ptr::from_ref(&place);
@@ -208,7 +214,8 @@ fn statuses_and_pointers_have_the_bytes_of_their_values() {
 fn values_and_one_text_or_array_after_them_have_their_bytes_and_no_ids() {
     define_provider!(PROVIDER, "Events.Library");
     let traced = Traced::new(&PROVIDER, Level::Verbose);
-    let (wide, elements) = ([0x41_u16, 0xD83D, 0xDE97], [1_u16, 0x0203]);
+    let wide = [0x41_u16, 0xD83D, 0xDE97];
+    let elements = [1_u16, 0x0203];
     write_event!(PROVIDER, "Values", u8("a", &1), u16("b", &2), u8("c", &3), u16("d", &4));
     write_event!(PROVIDER, "Utf8", u8("a", &1), u16("b", &2), str8("c", "text"));
     write_event!(PROVIDER, "Utf16", u8("a", &1), u16("b", &2), str16("c", &wide));
@@ -223,6 +230,7 @@ fn values_and_one_text_or_array_after_them_have_their_bytes_and_no_ids() {
     assert_eq!(events.len(), payloads.len());
     for (event, payload) in events.iter().zip(payloads) {
         assert_eq!(event.payload, payload, "{event:?}");
-        assert_eq!((event.activity, event.related), (Guid::ZERO, None), "{event:?}");
+        assert_eq!(event.activity, Guid::ZERO, "{event:?}");
+        assert_eq!(event.related, None, "{event:?}");
     }
 }

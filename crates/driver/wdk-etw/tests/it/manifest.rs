@@ -44,8 +44,10 @@ fn an_event_arrives_with_its_descriptor_ids_and_data() {
         let events = session.events();
         assert_eq!(events[0].descriptor, EVENT);
         assert_eq!(events[0].payload, b"onetwo");
-        assert_eq!((events[0].activity, events[0].related), (ACTIVITY, Some(RELATED)));
-        assert_eq!((events[1].activity, events[1].related), (Guid::ZERO, None), "without an id the kernel writes zero");
+        assert_eq!(events[0].activity, ACTIVITY);
+        assert_eq!(events[0].related, Some(RELATED));
+        assert_eq!(events[1].activity, Guid::ZERO, "without an id the kernel writes zero");
+        assert_eq!(events[1].related, None, "without an id the kernel writes zero");
     });
 }
 
@@ -57,8 +59,12 @@ fn write_ex_passes_filter_and_flags() {
         assert_eq!(EXTENDED.write_ex(&EVENT, 0, WriteFlags::from_bits(2), None, None, &[]), NtStatus::Success);
         assert_eq!(WriteFlags::from_bits(2), WriteFlags::IN_PRIVATE);
         let events = session.events();
-        assert_eq!((events[0].filter, events[0].flags, events[0].related), (5, 1, Some(RELATED)));
-        assert_eq!((events[1].filter, events[1].flags, events[1].related), (0, 2, None));
+        assert_eq!(events[0].filter, 5);
+        assert_eq!(events[0].flags, 1);
+        assert_eq!(events[0].related, Some(RELATED));
+        assert_eq!(events[1].filter, 0);
+        assert_eq!(events[1].flags, 2);
+        assert_eq!(events[1].related, None);
     });
 }
 
@@ -117,7 +123,8 @@ fn an_unregistered_provider_writes_nothing_successfully() {
 fn a_built_event_arrives_with_its_schema_and_a_full_buffer_is_a_status() {
     const DETAIL: EventDescriptor = EventDescriptor::new(Level::Verbose, Keyword::from_bits(1));
     traced(&BUILT, |_, session| {
-        let (mut metadata, mut payload) = ([0; 64], [0; 16]);
+        let mut metadata = [0; 64];
+        let mut payload = [0; 16];
         let event = EventBuilder::new(&mut metadata, &mut payload, "Register", 0).hex32("Value", 0xAB).u16("Bank", 3);
         assert_eq!(BUILT.write_built(&DETAIL, Some(&ACTIVITY), None, event), NtStatus::Success);
         let event = &session.events()[0];
@@ -126,16 +133,20 @@ fn a_built_event_arrives_with_its_schema_and_a_full_buffer_is_a_status() {
         assert_eq!(event.payload, b"\xab\0\0\0\x03\0");
         assert_eq!(event.activity, ACTIVITY);
 
-        let (mut metadata, mut payload) = ([0; 8], [0; 16]);
+        let mut metadata = [0; 8];
+        let mut payload = [0; 16];
         let event = EventBuilder::new(&mut metadata, &mut payload, "Register", 0);
         assert_eq!(BUILT.write_built(&DETAIL, None, None, event), NtStatus::BufferTooSmall);
-        let (mut metadata, mut payload) = ([0; 64], [0; 3]);
+        let mut metadata = [0; 64];
+        let mut payload = [0; 3];
         let event = EventBuilder::new(&mut metadata, &mut payload, "Register", 0).u32("Value", 1);
         assert_eq!(BUILT.write_built(&DETAIL, None, None, event), NtStatus::BufferTooSmall);
-        let (mut metadata, mut payload) = ([0; 64], [0; 16]);
+        let mut metadata = [0; 64];
+        let mut payload = [0; 16];
         let event = EventBuilder::new(&mut metadata, &mut payload, "Bad\0Name", 0);
         assert_eq!(BUILT.write_built(&DETAIL, None, None, event), NtStatus::InvalidParameter);
-        let (mut metadata, mut payload) = ([0; 64], [0; 16]);
+        let mut metadata = [0; 64];
+        let mut payload = [0; 16];
         let event = EventBuilder::new(&mut metadata, &mut payload, "Tag", 0);
         let event = event.field("F", wdk_etw::InType::U8, OutType::Hex, 0x1000_0000, &[1]);
         assert_eq!(BUILT.write_built(&DETAIL, None, None, event), NtStatus::InvalidParameter);

@@ -14,7 +14,8 @@ fn a_provider_made_at_run_time_is_what_the_macro_makes() {
     let name = String::from("My") + "Provider";
     let provider = BUFFER.define(&name, Some(&GROUP)).expect("it fits exactly");
     drop(name);
-    assert_eq!((provider.id(), provider.traits()), (CONSTANT.id(), CONSTANT.traits()));
+    assert_eq!(provider.id(), CONSTANT.id());
+    assert_eq!(provider.traits(), CONSTANT.traits());
     assert_eq!(provider.name(), "MyProvider");
     assert_eq!(BUFFER.define("Second", None).err(), Some(NtStatus::AlreadyRegistered));
     assert!(BUFFER.get().is_some_and(|found| std::ptr::eq(found, provider)));

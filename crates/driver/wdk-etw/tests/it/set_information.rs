@@ -170,6 +170,7 @@ fn group_and_custom_traits_reach_the_system() {
         let traits = etw_types::traits::validate(registration.traits.as_deref().unwrap()).unwrap();
         assert_eq!(traits.name(), b"SetInformation.Grouped");
         let custom = traits.records().last().unwrap();
-        assert_eq!((custom.kind.as_int(), custom.data), (130, &b"build 7"[..]));
+        assert_eq!(custom.kind.as_int(), 130);
+        assert_eq!(custom.data, &b"build 7"[..]);
     });
 }

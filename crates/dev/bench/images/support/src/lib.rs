@@ -40,7 +40,8 @@ const RUST_PANIC: u32 = 0x5250_4E43;
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let (file, line) = info.location().map_or(("", 0), |at| (at.file(), at.line()));
-    let (text, length) = (file.as_ptr().expose_provenance(), file.len());
+    let text = file.as_ptr().expose_provenance();
+    let length = file.len();
     // SAFETY: the routine accepts any numbers at any IRQL and does not return.
     unsafe { KeBugCheckEx(RUST_PANIC, text, length, line as usize, 0) }
 }

@@ -218,10 +218,13 @@ mod tests {
     fn a_block_of_a_start_has_its_size_its_offsets_and_the_name_of_the_file() {
         let block = Properties::new("s").file("C:\\trace.etl").buffers(64, 4, 8).to_block();
         let raw = EventTraceProperties::parse(&block).unwrap();
-        assert_eq!((block.len(), END), (4220, 4220), "the structure and two names of 1025 units");
+        assert_eq!(block.len(), 4220, "the structure and two names of 1025 units");
+        assert_eq!(END, 4220, "the structure and two names of 1025 units");
         assert_eq!(usize::try_from(raw.wnode.buffer_size), Ok(END));
         assert_eq!(usize::try_from(raw.logger_name_offset), Ok(NAME));
-        assert_eq!((raw.wnode.flags, raw.wnode.client_context, raw.buffer_size), (0x2_0000, 1, 64));
+        assert_eq!(raw.wnode.flags, 0x2_0000);
+        assert_eq!(raw.wnode.client_context, 1);
+        assert_eq!(raw.buffer_size, 64);
         assert_eq!(raw.log_file_mode, mode::INDEPENDENT_SESSION);
         assert!(raw.log_file_name_offset > raw.logger_name_offset, "the session's name comes first");
         let read = Properties::from_block("s", &block);

@@ -149,10 +149,8 @@ impl Filter {
             PACKAGE_APP_ID => read_list(data).map(Self::PackageAppIds),
             EVENT_ID => read_ids(data).map(|(listed, ids)| Self::EventIds(listed, ids)),
             STACKWALK => read_ids(data).map(|(listed, ids)| Self::StackEventIds(listed, ids)),
-            EVENT_NAME => read_names(data).map(|(listed, which, names)| Self::EventNames(listed, which, names)),
-            STACKWALK_NAME => {
-                read_names(data).map(|(listed, which, names)| Self::StackEventNames(listed, which, names))
-            }
+            EVENT_NAME => read_names(data, Self::EventNames),
+            STACKWALK_NAME => read_names(data, Self::StackEventNames),
             STACKWALK_LEVEL_KW => read_selection(data).map(|(listed, which)| Self::StackSelection(listed, which)),
             PAYLOAD => Some(Self::Payload(data.to_vec())),
             SCHEMATIZED => Some(Self::Schematized(data.to_vec())),
@@ -172,17 +170,23 @@ const MALFORMED: Limit = Limit::Conflict {
     code: crate::Win32Error::InvalidParameter,
 };
 
-/// Maximum size of each type of filter in bytes, with its description. Other types use [`MAX_DATA`].
-const SIZES: [(u32, &str, usize); 3] = [
-    (PAYLOAD, "bytes of a payload filter", MAX_PAYLOAD),
-    (EVENT_NAME, "bytes of a filter of event names", MAX_NAMES),
-    (STACKWALK_NAME, "bytes of a filter of event names", MAX_NAMES),
-];
+/// The maximum size of a type of filter, with its description.
+fn max_size(kind: u32) -> MaxSize {
+    match kind {
+        PAYLOAD => MaxSize { what: "bytes of a payload filter", bytes: MAX_PAYLOAD },
+        EVENT_NAME | STACKWALK_NAME => MaxSize { what: "bytes of a filter of event names", bytes: MAX_NAMES },
+        _ => MaxSize { what: "bytes of a filter", bytes: MAX_DATA },
+    }
+}
+
+struct MaxSize {
+    what: &'static str,
+    bytes: usize,
+}
 
 fn check_size(kind: u32, data: &[u8]) -> Result<(), Limit> {
-    let own = SIZES.iter().find(|(of, ..)| *of == kind);
-    let (what, most) = own.map_or(("bytes of a filter", MAX_DATA), |(_, what, most)| (*what, *most));
-    Limit::at_most(what, data.len(), most)
+    let max = max_size(kind);
+    Limit::at_most(max.what, data.len(), max.bytes)
 }
 
 impl Listed {
@@ -260,14 +264,14 @@ fn read_ids(data: &[u8]) -> Option<(Listed, Vec<u16>)> {
 }
 
 /// Reads a header and exactly as many NUL-terminated names as it states.
-fn read_names(data: &[u8]) -> Option<(Listed, Selection, Vec<String>)> {
+fn read_names(data: &[u8], filter: fn(Listed, Selection, Vec<String>) -> Filter) -> Option<Filter> {
     let header = EventNameHeader::parse(data)?;
     let text = str::from_utf8(data.get(EventNameHeader::SIZE..)?).ok()?;
     let names: Vec<String> = text.split_terminator('\0').map(ToString::to_string).collect();
     let selection = Selection { level: header.level, any: header.match_any, all: header.match_all };
     let is_whole = text.is_empty() || text.ends_with('\0');
     (is_whole && names.len() == usize::from(header.count))
-        .then(|| (Listed::from_byte(header.filter_in), selection, names))
+        .then(|| filter(Listed::from_byte(header.filter_in), selection, names))
 }
 
 fn read_selection(data: &[u8]) -> Option<(Listed, Selection)> {

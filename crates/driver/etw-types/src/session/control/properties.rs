@@ -54,7 +54,8 @@ impl Properties {
     /// [`real_time`](Self::real_time) or [`buffering`](Self::buffering).
     #[must_use]
     pub fn new(name: &str) -> Self {
-        let (mode, clock) = (mode::INDEPENDENT_SESSION, ClockType::PerformanceCounter);
+        let mode = mode::INDEPENDENT_SESSION;
+        let clock = ClockType::PerformanceCounter;
         Self { name: name.to_owned(), mode, clock, ..Self::default() }
     }
 

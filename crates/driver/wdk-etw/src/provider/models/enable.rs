@@ -11,20 +11,30 @@ fn disabled() -> Arc<EnableState> {
     Arc::new(EnableState::new())
 }
 
+struct Setting {
+    level: u8,
+    any: u64,
+    all: u64,
+}
+
 /// Masks that an event with keyword 0b110 passes, whichever of them applies.
-const SETTINGS: [(u8, u64, u64); 3] = [(5, 0b100, 0b010), (0, 0b010, 0b110), (200, u64::MAX, 0)];
+const SETTINGS: [Setting; 3] = [
+    Setting { level: 5, any: 0b100, all: 0b010 },
+    Setting { level: 0, any: 0b010, all: 0b110 },
+    Setting { level: 200, any: u64::MAX, all: 0 },
+];
 
 #[test]
 fn an_event_wanted_before_and_after_a_change_is_wanted_throughout() {
     for (first, second) in [(0, 1), (1, 2), (2, 0)] {
         loom::model(move || {
             let state = disabled();
-            let (level, any, all) = SETTINGS[first];
+            let Setting { level, any, all } = SETTINGS[first];
             state.enable(level, any, all);
             let callback = {
                 let state = state.clone();
                 thread::spawn(move || {
-                    let (level, any, all) = SETTINGS[second];
+                    let Setting { level, any, all } = SETTINGS[second];
                     state.enable(level, any, all);
                 })
             };

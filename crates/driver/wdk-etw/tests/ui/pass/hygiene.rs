@@ -29,7 +29,9 @@ fn main() {
     let event = 2_u16;
     let field0 = 3_u64;
     let packed0 = [4_u8; 4];
-    let (activity, related, scope) = ([5_u8; 16], [6_u8; 16], 7_u8);
+    let activity = [5_u8; 16];
+    let related = [6_u8; 16];
+    let scope = 7_u8;
     wdk_etw::write_event!(
         crate::inner::PROVIDER,
         "Names",

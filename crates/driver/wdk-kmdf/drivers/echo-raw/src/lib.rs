@@ -202,9 +202,10 @@ unsafe extern "C" fn write(queue: WDFQUEUE, request: WDFREQUEST, length: usize) 
     if status >= 0 && length > MAX_WRITE_LENGTH {
         status = STATUS_BUFFER_OVERFLOW;
     }
-    let (mut data, mut bytes): (WDFMEMORY, PVOID) = (ptr::null_mut(), ptr::null_mut());
+    let mut data: WDFMEMORY = ptr::null_mut();
+    let mut bytes: PVOID = ptr::null_mut();
     if status >= 0 {
-        // SAFETY: the places outlive the call.
+        // SAFETY: the variables outlive the call.
         status = unsafe {
             wdf!(
                 WdfMemoryCreate,

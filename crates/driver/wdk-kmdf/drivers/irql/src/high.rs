@@ -40,7 +40,8 @@ pub(crate) fn events() {
             &[],
         );
         Provider::write_string(&PROVIDER, Level::Informational, 1, None, &TEXT);
-        let (mut metadata, mut payload) = ([0; 64], [0; 64]);
+        let mut metadata = [0; 64];
+        let mut payload = [0; 64];
         let event = EventBuilder::new(&mut metadata, &mut payload, "Built", 0).str8("Text", "text");
         Provider::write_built(&PROVIDER, &EVENT, None, None, event);
     });

@@ -196,7 +196,8 @@ impl Tour {
             let output = Memory::new(16, *b"Tour")?;
             own.send(target, Operation::Control(OWN_BELOW), None, Some(output), Some(Duration::from_secs(1)))
         };
-        let (first, second) = (send(), send());
+        let first = send();
+        let second = send();
         wdk::println!("tour: own {}, {}", first.is_ok(), second == Err(NtStatus::DeviceBusy));
         if let Err(status) = first
             && let Some(request) = self.client.take()
@@ -281,7 +282,7 @@ fn values(request: &mut Request) -> Result<(), NtStatus> {
     let mut output = request.output()?;
     append(&mut output, 1_u8)?;
     append(&mut output, 2_u16)?;
-    // Behind three bytes, there is no place for a reference to an `u32`.
+    // After three bytes, a reference to a `u32` would not be aligned.
     if output.value::<u32>() != Err(NtStatus::DatatypeMisalignment) || output.written() != 3 {
         return Err(NtStatus::InternalError);
     }

@@ -109,7 +109,8 @@ pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, _: PCUNIC
     driver.MajorFunction[IRP_MJ_CLOSE as usize] = Some(open_or_close);
     driver.MajorFunction[IRP_MJ_DEVICE_CONTROL as usize] = Some(control);
 
-    let (mut name, mut link) = (string(DEVICE), string(LINK));
+    let mut name = string(DEVICE);
+    let mut link = string(LINK);
     let mut device: PDEVICE_OBJECT = ptr::null_mut();
     // SAFETY: all pointers are valid for the call.
     let status = unsafe {

@@ -21,13 +21,18 @@ use wdk_sys::{
 
 // Sizes and codes from the public documentation.
 const _: () = assert!(size_of::<HID_XFER_PACKET>() == 16);
-const _: () = assert!(size_of::<SERIAL_BAUD_RATE>() == 4 && IOCTL_SERIAL_SET_BAUD_RATE == 0x001B_0004);
-const _: () = assert!(size_of::<STORAGE_PROPERTY_QUERY>() == 12 && IOCTL_STORAGE_QUERY_PROPERTY == 0x002D_1400);
+const _: () = assert!(size_of::<SERIAL_BAUD_RATE>() == 4);
+const _: () = assert!(IOCTL_SERIAL_SET_BAUD_RATE == 0x001B_0004);
+const _: () = assert!(size_of::<STORAGE_PROPERTY_QUERY>() == 12);
+const _: () = assert!(IOCTL_STORAGE_QUERY_PROPERTY == 0x002D_1400);
 const _: () = assert!(size_of::<USB_DEVICE_DESCRIPTOR>() == 18);
-const _: () = assert!(size_of::<CLIENT_CONTROLLER_BASIC_INFORMATION>() == 16 && IOCTL_GPIO_READ_PINS == 0x0048_0000);
+const _: () = assert!(size_of::<CLIENT_CONTROLLER_BASIC_INFORMATION>() == 16);
+const _: () = assert!(IOCTL_GPIO_READ_PINS == 0x0048_0000);
 const _: () = assert!(size_of::<GPIO_CLIENT_REGISTRATION_PACKET>() == 216);
-const _: () = assert!(size_of::<SPB_TRANSFER_LIST_ENTRY>() == 32 && size_of::<SPB_TRANSFER_LIST>() == 48);
-const _: () = assert!(size_of::<SPB_CONTROLLER_CONFIG>() == 72 && size_of::<SPB_REQUEST_PARAMETERS>() == 32);
+const _: () = assert!(size_of::<SPB_TRANSFER_LIST_ENTRY>() == 32);
+const _: () = assert!(size_of::<SPB_TRANSFER_LIST>() == 48);
+const _: () = assert!(size_of::<SPB_CONTROLLER_CONFIG>() == 72);
+const _: () = assert!(size_of::<SPB_REQUEST_PARAMETERS>() == 32);
 const _: () = assert!(size_of::<PNP_SERIAL_BUS_DESCRIPTOR>() == 12);
 
 #[link(name = "fltMgr")]

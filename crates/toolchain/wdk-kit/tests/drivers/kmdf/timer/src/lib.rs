@@ -127,7 +127,9 @@ fn period(path: PCWSTR) -> ULONG {
 }
 
 fn create_device(driver: WDFDRIVER, period: ULONG) -> NTSTATUS {
-    let (sddl, name, link) = (string(SDDL), string(DEVICE), string(LINK));
+    let sddl = string(SDDL);
+    let name = string(DEVICE);
+    let link = string(LINK);
     // SAFETY: the driver exists.
     let mut init: PWDFDEVICE_INIT =
         unsafe { call_unsafe_wdf_function_binding!(WdfControlDeviceInitAllocate, driver, &raw const sddl) };
