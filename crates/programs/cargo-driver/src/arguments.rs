@@ -55,9 +55,10 @@ pub(crate) enum Command {
     /// Check the driver with clippy, for Windows
     #[command(after_help = "Examples:\n  cargo driver check\n  cargo driver check --no-clippy --message-format json")]
     Check(Check),
-    /// Build the driver, then run the tests of the workspace's other packages
+    /// Build the driver, then run its tests in `host-tests`
     ///
-    /// The tests load the image with the crate nt-host. The environment variable `DRIVER_IMAGE` has its path.
+    /// Without that folder, run the tests of the workspace's other packages. The tests load the image with the crate nt-host. The
+    /// environment variable `DRIVER_IMAGE` has its path.
     #[command(after_help = "Examples:\n  cargo driver test\n  cargo driver test requests -- --nocapture\n  \
                             cargo driver test --junit target/tests.xml --framework 1.33\n  cargo driver test --nextest --retries 2")]
     Test(Test),
@@ -188,10 +189,10 @@ pub(crate) struct Test {
     /// Run only the tests whose names contain this
     #[arg(value_name = "TESTNAME")]
     pub(crate) filter: Option<String>,
-    /// Run only this program of integration tests; can be repeated
+    /// Run only this integration test program; can be repeated
     #[arg(long = "test", value_name = "NAME")]
     pub(crate) programs: Vec<String>,
-    /// Run all programs of tests, also after one has failed
+    /// Run all test programs, even if one fails
     #[arg(long)]
     pub(crate) no_fail_fast: bool,
     /// Also write the results to this file, as XML in the format of `JUnit`

@@ -26,14 +26,15 @@ pub(super) const COMMAND: Command = Command {
 Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
-built with --cfg loom in target/loom. With --all, crates are checked with and
-without their Cargo features, the tests that run on Windows are type-checked for
-it, programs for Windows also with the gnu target, wdk-kmdf is checked for its
-oldest framework and its public API for raw types, the crates that a driver
-links with the oldest supported Rust, the tests that depend on the toolchain run
-with Rust's beta, if rustup can install these toolchains, Miri runs if a nightly
-toolchain is installed, and so do the tests that take longest, among them those
-for arm64 and the tutorial.
+built with --cfg loom in target/loom. With --all, also
+- checks crates with and without their Cargo features
+- type-checks tests and programs that run on Windows, for msvc and gnu
+- checks wdk-kmdf for its oldest framework, and its public API for raw types
+- checks the crates that a driver links with the oldest supported Rust, and runs
+  the tests that depend on the toolchain with Rust's beta, if rustup can install
+  these toolchains
+- runs Miri, if a nightly toolchain is installed
+- runs the longest tests, among them those for arm64 and the tutorial
 ",
     flags: &[
         Flag { name: ALL, summary: "also features, other Rust versions, Miri, the longest tests" },

@@ -119,7 +119,7 @@ mod tests {
         let below = vec![below::read("read=C000000D:01@1ms").expect("a script")];
         let input = Input { environment: Environment { below, registry }, steps: every_step() };
         let driver = Path::new("../../../target/driver/x64/driver_sample.sys");
-        let head = "//! Written by the fuzzer's test of its own tests; `UPDATE_DOCS=1 cargo test -p nt-host every_step` writes it again.\n\n";
+        let head = "//! Written by the fuzzer's test of its own tests; `UPDATE_DOCS=1 cargo test -p nt-host --lib every_step` writes it again.\n\n";
         let text = head.to_owned() + &input.test("every_step", driver);
         if std::env::var_os("UPDATE_DOCS").is_some() {
             fs::write(FILE, &text).expect("the file");

@@ -103,12 +103,12 @@ steps! {
             write => value("fail-next", call.to_string());
             test |code| => code.line(&format!("let _ = host.fail_next({call});"));
         }
-        /// Sets how the next request completes that the driver sends to a device of another driver. `None` forgets the answers
-        /// that are left.
+        /// Sets how the next request completes that the driver sends to a device of another driver. `None` discards the
+        /// answers that are left.
         AnswerNext { answer: Option<Below> } = 18 {
             read "answer-next" <"[DEVICE,]KIND[:CODE]=STATUS[:HEX][@TIME]">
                 help "Set how the next request completes that the driver sends to the device below or to another driver's device, as for \
-                      --below; several are used one after the other, and none forgets those that are left"
+                      --below; several are used one after the other; `none` discards those that are left"
                 like ["read=C000000D:01@1000us", r"\Device\Other,any=102:0102", "none"] => read_answer;
             write => value("answer-next", answer.as_ref().map_or_else(|| "none".to_owned(), script::written));
             test |code| => {

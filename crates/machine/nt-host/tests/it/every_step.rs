@@ -1,4 +1,4 @@
-//! Written by the fuzzer's test of its own tests; `UPDATE_DOCS=1 cargo test -p nt-host every_step` writes it again.
+//! Written by the fuzzer's test of its own tests; `UPDATE_DOCS=1 cargo test -p nt-host --lib every_step` writes it again.
 
 use std::time::Duration;
 

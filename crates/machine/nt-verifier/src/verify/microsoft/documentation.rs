@@ -61,7 +61,7 @@ fn page() -> String {
     page
 }
 
-/// Run with `UPDATE_DOCS=1 cargo test -p nt-machine documentation` to write the page.
+/// Run with `UPDATE_DOCS=1 cargo test -p nt-verifier documentation` to write the page.
 #[test]
 fn the_page_about_rules_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/rules.md");
