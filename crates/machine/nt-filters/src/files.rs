@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 use nt_kernel::ex::object::{self, Lifetime};
 use nt_kernel::io::file::volume;
-use nt_kernel::{kernel, lock};
+use nt_kernel::{Kernel, kernel, lock};
 use nt_processor::layout::{ACCESS_STATE, IO_SECURITY_CONTEXT, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _};
 use nt_verifier::routine::Outcome;
@@ -91,8 +91,9 @@ fn rename(name: GuestPtr<UNICODE_STRING>, path: &str) -> Outcome {
 }
 
 fn create(file: File, opening: &Opening) -> Outcome<Ended> {
+    let Kernel { pool, .. } = kernel();
     let (context, access) = {
-        let mut pool = lock(&kernel().pool);
+        let mut pool = lock(pool);
         (pool.try_new_object::<IO_SECURITY_CONTEXT>()?, pool.try_new_object::<ACCESS_STATE>()?)
     };
     access.OriginalDesiredAccess().write(opening.access)?;
@@ -113,7 +114,7 @@ fn create(file: File, opening: &Opening) -> Outcome<Ended> {
     };
     let result = request::run(&request);
     for address in [context.address(), access.address()] {
-        lock(&kernel().pool).free_object(address);
+        lock(pool).free_object(address);
     }
     result
 }

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 use nt_kernel::registry::keys;
-use nt_kernel::{call_back, kernel, lock};
+use nt_kernel::{Kernel, call_back, kernel, lock};
 use nt_processor::layout::{FLT_RELATED_OBJECTS, UNICODE_STRING};
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use nt_verifier::routine::{APC, FILTER_MANAGER, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
@@ -119,8 +119,9 @@ fn text(data: &[u8]) -> String {
 
 /// Calls a callback of a minifilter about one of its instances. Returns 0 if there is no such callback.
 fn call(what: &'static str, callback: GuestPtr<Code>, instance: InstanceId, more: &[u64]) -> Result<u64, Fault> {
+    let Kernel { pool, .. } = kernel();
     let Some(callback) = callback.non_null() else { return Ok(0) };
-    let objects: GuestPtr<FLT_RELATED_OBJECTS> = lock(&kernel().pool).new_object();
+    let objects: GuestPtr<FLT_RELATED_OBJECTS> = lock(pool).new_object();
     objects.Size().write(size_of::<FLT_RELATED_OBJECTS>() as u16)?;
     {
         let state = state();
@@ -130,7 +131,7 @@ fn call(what: &'static str, callback: GuestPtr<Code>, instance: InstanceId, more
     objects.Instance().write(instance)?;
     let arguments: Vec<u64> = [objects.address()].into_iter().chain(more.iter().copied()).collect();
     let result = call_back(what, PASSIVE, callback, &arguments);
-    lock(&kernel().pool).free_object(objects.address());
+    lock(pool).free_object(objects.address());
     Ok(result)
 }
 

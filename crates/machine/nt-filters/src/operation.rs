@@ -5,7 +5,7 @@
 //! Windows.
 
 use nt_kernel::sync::worker::submit;
-use nt_kernel::{call_back, kernel, lock};
+use nt_kernel::{Kernel, call_back, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{FLT_IO_PARAMETER_BLOCK, FLT_OPERATION};
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
@@ -289,6 +289,7 @@ pub(super) fn call_when_safe(data: Data, callback: GuestPtr<Code>, arguments: [u
 /// Drains the operations that an instance which goes has passed on: its post-operation callbacks are called early, with
 /// a copy of the callback data. Returns the operations that it still pends.
 pub(super) fn drain(instance: InstanceId) -> Result<Vec<(u8, Current)>, Fault> {
+    let Kernel { pool, .. } = kernel();
     let mut pended = Vec::new();
     let mut due = Vec::new();
     for (data, operation) in state().operations.iter_mut() {
@@ -299,7 +300,7 @@ pub(super) fn drain(instance: InstanceId) -> Result<Vec<(u8, Current)>, Fault> {
         pended.extend(current.map(|current| (operation.major, current)));
     }
     for (data, passed) in due {
-        let copy: GuestPtr<FLT_OPERATION> = lock(&kernel().pool).new_object();
+        let copy: GuestPtr<FLT_OPERATION> = lock(pool).new_object();
         copy.write(block(data).read()?)?;
         copy.Iopb().write(passed.parameters)?;
         copy.Data().Iopb().write(copy.Iopb())?;
@@ -313,7 +314,7 @@ pub(super) fn drain(instance: InstanceId) -> Result<Vec<(u8, Current)>, Fault> {
             let detail = format_args!("returns {status} while its instance is drained: it must finish the processing");
             verify::find_at(Rule::RequestMisuse, Some(POST), At::Code(passed.post.address()), detail);
         }
-        lock(&kernel().pool).free_object(copy.address());
+        lock(pool).free_object(copy.address());
     }
     Ok(pended)
 }

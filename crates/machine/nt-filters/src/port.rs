@@ -1,7 +1,7 @@
 //! Communication ports between minifilters and programs.
 
 use etw_types::NtStatus;
-use nt_kernel::{Answer, call_back, kernel, lock};
+use nt_kernel::{Answer, Kernel, call_back, kernel, lock};
 use nt_processor::image::Leaving;
 use nt_processor::layout::OBJECT_ATTRIBUTES;
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
@@ -71,6 +71,7 @@ routines! { pub(super) ROUTINES;
         room: GuestPtr<u32>,
         timeout: GuestPtr<i64>,
     ) -> Outcome<NtStatus> {
+        let Kernel { config, scheduler, .. } = kernel();
         let bytes = message.read()?;
         let port = port.read()?;
         if !is_connected(port) {
@@ -85,10 +86,10 @@ routines! { pub(super) ROUTINES;
         }
         // A driver that waits without a limit does so until the client ends.
         let deadline = match timeout.non_null() {
-            Some(timeout) => kernel().scheduler.deadline(timeout.read()?),
-            None => kernel().scheduler.now() + kernel().config.cancel_after(),
+            Some(timeout) => scheduler.deadline(timeout.read()?),
+            None => scheduler.now() + config.cancel_after(),
         };
-        let answer = kernel().scheduler.wait(Some(deadline), |_| {
+        let answer = scheduler.wait(Some(deadline), |_| {
             if !is_connected(port) {
                 return Some(None);
             }
@@ -150,6 +151,7 @@ pub fn ports() -> Option<Vec<String>> {
 
 /// Connects a client to a port, as `FilterConnectCommunicationPort` does.
 pub fn connect(name: &str, context: &[u8]) -> Outcome<u64> {
+    let Kernel { pool, .. } = kernel();
     let found = {
         let state = state();
         let port = state.ports.iter().find(|(_, port)| port.name.eq_ignore_ascii_case(name));
@@ -176,15 +178,15 @@ pub fn connect(name: &str, context: &[u8]) -> Outcome<u64> {
         replies: std::collections::VecDeque::new(),
     };
     state().connections.insert(id, connection);
-    let place: GuestPtr<u64> = lock(&kernel().pool).try_new_object()?;
-    let given: GuestPtr<u8> = lock(&kernel().pool).try_new_objects((context.len() as u64).max(1))?;
+    let place: GuestPtr<u64> = lock(pool).try_new_object()?;
+    let given: GuestPtr<u8> = lock(pool).try_new_objects((context.len() as u64).max(1))?;
     given.write_all(context)?;
     let given_or_null = if context.is_empty() { 0 } else { given.address() };
     let arguments = [id.address(), port.cookie, given_or_null, context.len() as u64, place.address()];
     let status = call_back("connect notify callback", PASSIVE, port.connect, &arguments) as u32;
     let cookie = place.read()?;
     for address in [place.address(), given.address()] {
-        lock(&kernel().pool).free_object(address);
+        lock(pool).free_object(address);
     }
     let status = NtStatus::from_int(status);
     if !status.is_success() {
@@ -200,6 +202,7 @@ pub fn connect(name: &str, context: &[u8]) -> Outcome<u64> {
 
 /// Sends a message of a client to the minifilter, as `FilterSendMessage` does.
 pub fn send(port: u64, input: &[u8], output: u32) -> Outcome<Answer> {
+    let Kernel { pool, .. } = kernel();
     let port = PortId::new(port);
     let Some(connection) = state().connections.get(&port).filter(|known| known.has_client).cloned() else {
         return fail(NtStatus::InvalidHandle);
@@ -207,10 +210,10 @@ pub fn send(port: u64, input: &[u8], output: u32) -> Outcome<Answer> {
     if !connection.has_driver || connection.message.is_null() {
         return fail(NtStatus::PortDisconnected);
     }
-    let buffer = |length: u64| lock(&kernel().pool).try_new_objects::<u8>(length.max(1));
+    let buffer = |length: u64| lock(pool).try_new_objects::<u8>(length.max(1));
     let given = buffer(input.len() as u64)?;
     let taken = buffer(output.into())?;
-    let length: GuestPtr<u32> = lock(&kernel().pool).try_new_object()?;
+    let length: GuestPtr<u32> = lock(pool).try_new_object()?;
     given.write_all(input)?;
     let or_null = |buffer: GuestPtr<u8>, length: usize| if length == 0 { 0 } else { buffer.address() };
     let arguments = [
@@ -232,7 +235,7 @@ pub fn send(port: u64, input: &[u8], output: u32) -> Outcome<Answer> {
     let count = if status.is_error() { 0 } else { returned.min(output) };
     let bytes = taken.array(count.into()).read()?;
     for address in [given.address(), taken.address(), length.address()] {
-        lock(&kernel().pool).free_object(address);
+        lock(pool).free_object(address);
     }
     Ok(Answer { status, information: returned.into(), output: bytes, reached: true })
 }

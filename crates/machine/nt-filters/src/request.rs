@@ -1,7 +1,7 @@
 //! The makers of operations: create one, start it, and wait for its end.
 
 use etw_types::NtStatus;
-use nt_kernel::{call_back, kernel, lock};
+use nt_kernel::{Kernel, call_back, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{FLT_OPERATION, FLT_RELATED_OBJECTS, IO_STATUS_BLOCK};
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
@@ -105,10 +105,11 @@ pub(super) fn free(data: Data) {
 /// Waits for the end of an operation and frees it. Cancels it if the client does not wait any longer, and gives up some time
 /// after that.
 pub(super) fn finish(data: Data) -> Result<Ended, Fault> {
+    let Kernel { config, scheduler, .. } = kernel();
     let is_done = || with(data, |operation| operation.stage == Stage::Done).unwrap_or(true);
-    for patience in [kernel().config.cancel_after(), kernel().config.give_up_after()] {
-        let deadline = kernel().scheduler.now() + patience;
-        if kernel().scheduler.wait(Some(deadline), |_| is_done().then_some(())).is_some() {
+    for patience in [config.cancel_after(), config.give_up_after()] {
+        let deadline = scheduler.now() + patience;
+        if scheduler.wait(Some(deadline), |_| is_done().then_some(())).is_some() {
             let is_reached = with(data, |operation| operation.is_reached).unwrap_or_default();
             let ended = Ended { block: data.IoStatus().read()?, is_reached };
             free(data);

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 use nt_kernel::sync::{irql, spinlock};
-use nt_kernel::{kernel, lock};
+use nt_kernel::{Kernel, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::image;
 use nt_processor::layout::WDF_OBJECT_ATTRIBUTES;
@@ -51,13 +51,14 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfWaitLockRelease(handle: Handle) {
+        let Kernel { locks, scheduler, .. } = kernel();
         let before = owner(handle, std::mem::take);
-        lock(&kernel().locks).released(thread::number(), handle.as_int());
+        lock(locks).released(thread::number(), handle.as_int());
         if before != thread::number() {
             let what = format_args!("releases a wait lock that this thread does not hold");
             verify::find(LockKind::Wait.breach(Rule::LockMisuse), what);
         }
-        kernel().scheduler.change(|_| ());
+        scheduler.change(|_| ());
     }
 }
 

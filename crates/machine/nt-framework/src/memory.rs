@@ -1,7 +1,7 @@
 //! Memory objects.
 
 use etw_types::NtStatus;
-use nt_kernel::kernel;
+use nt_kernel::{Kernel, kernel};
 use nt_processor::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice};
 use nt_verifier::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
@@ -143,14 +143,15 @@ impl Kind for Lookaside {
 
 /// Allocates a buffer and calls `create` to create the memory object that owns it. Returns the object and the buffer.
 fn with_memory(size: u64, create: impl FnOnce(Memory) -> Outcome<Handle>) -> Outcome<(Handle, GuestSlice<u8>)> {
-    let bytes: GuestSlice<u8> = nt_kernel::lock(&kernel().pool).new_objects(size).array(size);
+    let Kernel { pool, .. } = kernel();
+    let bytes: GuestSlice<u8> = nt_kernel::lock(pool).new_objects(size).array(size);
     if bytes.start().is_null() {
         return fail(NtStatus::InsufficientResources);
     }
     match create(Memory { bytes, owned: true }) {
         Ok(handle) => Ok((handle, bytes)),
         Err(error) => {
-            nt_kernel::lock(&kernel().pool).free_object(bytes.start().address());
+            nt_kernel::lock(pool).free_object(bytes.start().address());
             Err(error)
         }
     }

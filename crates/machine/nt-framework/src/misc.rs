@@ -1,7 +1,7 @@
 //! Strings, collections, and the framework's debugging functions.
 
 use etw_types::NtStatus;
-use nt_kernel::kernel;
+use nt_kernel::{Kernel, kernel};
 use nt_processor::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice};
 use nt_verifier::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
@@ -124,9 +124,8 @@ impl Kind for Collection {
 
 /// Breaks if the registry says so, as on the function's page: `DbgBreakOnError` or, without that, `VerifierOn`.
 fn break_on_error(call: &Call) {
-    let setting = |name| {
-        nt_kernel::lock(&kernel().registry).framework_setting(&kernel().config.name, name).map(|value| value != 0)
-    };
+    let Kernel { config, registry, .. } = kernel();
+    let setting = |name| nt_kernel::lock(registry).framework_setting(&config.name, name).map(|value| value != 0);
     if setting("DbgBreakOnError").or_else(|| setting("VerifierOn")).unwrap_or_default() {
         stop(call, "hits a breakpoint without a debugger");
     }

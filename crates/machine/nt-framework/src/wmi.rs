@@ -2,7 +2,7 @@
 
 use etw_types::{Guid, NtStatus};
 use nt_kernel::io::wmi::{self, WmiOperation, WmiRequest};
-use nt_kernel::{Answer, call_back, kernel};
+use nt_kernel::{Answer, Kernel, call_back, kernel};
 use nt_processor::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG};
 use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
@@ -265,6 +265,7 @@ pub fn request(device: Handle, requested: &WmiRequest) -> Outcome<Answer> {
 }
 
 fn query_instance(device: Handle, requested: &WmiRequest) -> Outcome<Answer> {
+    let Kernel { pool, .. } = kernel();
     let Some(owner) = object::exists(device).then(|| find(device, requested.guid)).flatten() else {
         return fail(NtStatus::WmiGuidNotFound);
     };
@@ -307,8 +308,8 @@ fn query_instance(device: Handle, requested: &WmiRequest) -> Outcome<Answer> {
         return too_small();
     }
     let room = requested.output.max(requested.input.len() as u32);
-    let buffer: GuestPtr<u8> = nt_kernel::lock(&kernel().pool).try_new_objects(u64::from(room.max(1)))?;
-    let used: GuestPtr<u32> = nt_kernel::lock(&kernel().pool).new_object();
+    let buffer: GuestPtr<u8> = nt_kernel::lock(pool).try_new_objects(u64::from(room.max(1)))?;
+    let used: GuestPtr<u32> = nt_kernel::lock(pool).new_object();
     buffer.write_all(&requested.input)?;
     let length = requested.input.len() as u64;
     let place = buffer.address();
@@ -326,7 +327,7 @@ fn query_instance(device: Handle, requested: &WmiRequest) -> Outcome<Answer> {
     let used_bytes = used.read()?;
     let output = if status.is_error() { Vec::new() } else { buffer.array(used_bytes.min(room).into()).read()? };
     for address in [buffer.address(), used.address()] {
-        nt_kernel::lock(&kernel().pool).free_object(address);
+        nt_kernel::lock(pool).free_object(address);
     }
     let information = if status == NtStatus::BufferTooSmall { used_bytes.into() } else { output.len() as u64 };
     Ok(Answer { status, information, output, reached: true })

@@ -1,7 +1,7 @@
 //! Work items and DPCs.
 
 use nt_kernel::sync::worker::submit;
-use nt_kernel::{call_back, kernel};
+use nt_kernel::{Kernel, call_back, kernel};
 use nt_processor::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WORK_CONFIG};
 use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{ANY, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
@@ -60,10 +60,11 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfDpcCancel(handle: Handle, wait: bool) -> bool {
+        let Kernel { scheduler, .. } = kernel();
         object::needs_passive(wait);
-        let removed = kernel().scheduler.change(|state| state.undefer(handle.as_int()));
+        let removed = scheduler.change(|state| state.undefer(handle.as_int()));
         if wait {
-            kernel().scheduler.wait_for_job(handle.as_int());
+            scheduler.wait_for_job(handle.as_int());
         }
         removed
     }

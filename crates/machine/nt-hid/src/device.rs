@@ -6,7 +6,7 @@ use etw_types::NtStatus;
 use nt_kernel::io::device::{self as objects, stack};
 use nt_kernel::io::request::client::Submission;
 use nt_kernel::io::request::complete_with;
-use nt_kernel::{kernel, lock};
+use nt_kernel::{Kernel, kernel, lock};
 use nt_processor::layout::{HID_DEVICE_ATTRIBUTES, IO_STACK_LOCATION, IRP};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Outcome, fail, status_of};
@@ -97,10 +97,11 @@ fn refuse(reason: &str) -> Outcome {
 
 /// Asks the minidriver for data.
 fn query(device: Object, code: u32, size: u32) -> Outcome<Vec<u8>> {
-    let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(size.into())?;
+    let Kernel { pool, .. } = kernel();
+    let buffer: GuestPtr<u8> = lock(pool).try_new_objects(size.into())?;
     let completion = minidriver::send_control(device, Control { code, output: size, buffer, ..Control::default() })?;
     let bytes = buffer.array(completion.information.min(size.into())).read()?;
-    lock(&kernel().pool).free_object(buffer.address());
+    lock(pool).free_object(buffer.address());
     if completion.status.is_success() {
         return Ok(bytes);
     }

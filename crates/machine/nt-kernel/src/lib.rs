@@ -364,6 +364,7 @@ pub fn framework_irql() -> Breach {
 /// Calls a callback of the driver and checks the rules: it must return at the IRQL it was called at, and must not hold
 /// a spin lock that it acquired.
 pub fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments: &[u64]) -> u64 {
+    let Kernel { locks, .. } = kernel();
     let target = target.address();
     if verify::is_stopped() {
         verify::park();
@@ -378,7 +379,7 @@ pub fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments
     }
     let before = thread::set_irql(irql);
     sync::irql::page_out_at(irql);
-    let held = lock(&kernel().locks).held_by(thread::number());
+    let held = lock(locks).held_by(thread::number());
     let regions = sync::irql::regions();
     let owned = sync::resource::owned().len();
     let Returned { value, flags, mxcsr } = thread::call_back(what, target, arguments);
@@ -396,7 +397,7 @@ pub fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments
         verify::find_at(breach, Some(what), place, format_args!("called at IRQL {irql}, returned at {after}"));
     }
     let (still, taken) = {
-        let locks = lock(&kernel().locks);
+        let locks = lock(locks);
         (locks.held_by(thread::number()), locks.newest_of(thread::number()))
     };
     if still > held {

@@ -1,7 +1,7 @@
 //! Callouts that drivers register, and how the engine notifies them of filters.
 
 use etw_types::{Guid, NtStatus};
-use nt_kernel::{call_back, kernel, lock};
+use nt_kernel::{Kernel, call_back, kernel, lock};
 use nt_processor::image::Leaving;
 use nt_processor::layout::{FWPS_CALLOUT, FWPS_FILTER, GUID};
 use nt_processor::memory::{Fault, GuestPtr, Opaque};
@@ -114,15 +114,16 @@ pub(super) fn share(filter: &Filter, sublayer_weight: u16) -> Outcome<GuestPtr<F
 
 /// Notifies the callout of a filter that the filter was added. Returns the status of the callout.
 pub(super) fn added(filter: &Filter) -> Result<NtStatus, Fault> {
+    let Kernel { pool, .. } = kernel();
     let Some(callout) = registered(filter.callout).filter(|_| filter.action & FWP_ACTION_FLAG_CALLOUT != 0) else {
         return Ok(NtStatus::Success);
     };
     filter.shared.calloutId().write(callout.id)?;
-    let key = lock(&kernel().pool).new_object::<GUID>();
+    let key = lock(pool).new_object::<GUID>();
     key.set_id(filter.key)?;
     let arguments = [FWPS_CALLOUT_NOTIFY_ADD_FILTER, key.address(), filter.shared.address()];
     let status = call_back("notifyFn", PASSIVE, callout.notify, &arguments);
-    lock(&kernel().pool).free_object(key.address());
+    lock(pool).free_object(key.address());
     Ok(NtStatus::from_int(status as u32))
 }
 

@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 use nt_kernel::io::file::file_object;
 use nt_kernel::io::text::new_string;
 use nt_kernel::sync::worker::submit;
-use nt_kernel::{RequestKind, call_back, kernel};
+use nt_kernel::{Kernel, RequestKind, call_back, kernel};
 use nt_processor::layout::UNICODE_STRING;
 use nt_processor::memory::{Code, GuestPtr, OrStop as _};
 use nt_verifier::routine::{DISPATCH, Outcome, PASSIVE, fail, functions};
@@ -213,23 +213,25 @@ fn continue_close(device: Handle, file: Handle) {
 /// Waits until no file of a device is being closed, and lets none begin. Called before a device is deleted: the callbacks
 /// of its removal may have ended the last requests of its files.
 pub(crate) fn end_closes(device: Handle) {
-    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
+    let Kernel { config, scheduler, .. } = kernel();
+    let soon = scheduler.now() + config.give_up_after();
     let is_over = || {
         with_device(device, |device| {
             device.is_going |= device.closes == 0;
             device.is_going
         })
     };
-    let _ = kernel().scheduler.wait(Some(soon), |_| is_over().then_some(()));
+    let _ = scheduler.wait(Some(soon), |_| is_over().then_some(()));
 }
 
 /// Waits until the files that were closed are gone. Called before a device is removed, when its clients have closed their
 /// files and ended their requests.
 pub(crate) fn wait_until_closed(device: Handle) {
-    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
+    let Kernel { config, scheduler, .. } = kernel();
+    let soon = scheduler.now() + config.give_up_after();
     let is_over = || !object::exists(device) || with_device(device, |device| device.closing == 0);
     // A request that the driver keeps is already reported.
-    let _ = kernel().scheduler.wait(Some(soon), |_| is_over().then_some(()));
+    let _ = scheduler.wait(Some(soon), |_| is_over().then_some(()));
 }
 
 /// Calls a callback about a file, if the driver has set it.

@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use nt_kernel::io::request as packets;
 use nt_kernel::pool::together;
 use nt_kernel::sync::worker::submit as submit_work;
-use nt_kernel::{RequestKind, call_back, kernel};
+use nt_kernel::{Kernel, RequestKind, call_back, kernel};
 use nt_processor::cpu::thread;
 use nt_processor::layout::IRP;
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
@@ -87,6 +87,7 @@ pub(crate) fn notify_ready(handle: Handle) {
 
 /// Records that the driver no longer has one of the requests of a queue.
 pub(crate) fn returned(queue: Handle) {
+    let Kernel { scheduler, .. } = kernel();
     if !object::exists(queue) {
         return;
     }
@@ -95,7 +96,7 @@ pub(crate) fn returned(queue: Handle) {
         queue.presented = queue.presented.saturating_sub(1);
         queue.returning.push(me);
     });
-    kernel().scheduler.change(|_| ());
+    scheduler.change(|_| ());
     dispatch(queue);
     notify_watchers(queue);
     if object::exists(queue) {
@@ -109,7 +110,7 @@ pub(crate) fn returned(queue: Handle) {
         if let Some(device) = last_use {
             idle::dereference(device);
         }
-        kernel().scheduler.change(|_| ());
+        scheduler.change(|_| ());
     }
 }
 
@@ -263,6 +264,7 @@ fn completed_twice(was_canceled: bool) {
 /// The order below is what the driver, its client and other threads can observe: the result is taken, then published, then the driver's
 /// cleanup callback runs, then memory goes, then others are told, and only then the queue goes on.
 pub(crate) fn complete(handle: Handle, status: NtStatus, information: u64) {
+    let Kernel { scheduler, .. } = kernel();
     // The record of an end outlives the object, so a completion through a stale handle is found, too.
     if let Some(was_canceled) = with(|framework| framework.end_of(handle).map(|end| end.cancel_reported)) {
         return completed_twice(was_canceled);
@@ -290,7 +292,7 @@ pub(crate) fn complete(handle: Handle, status: NtStatus, information: u64) {
         }
     });
     // The client may continue as soon as it is awake, so it must find the end that was published above.
-    kernel().scheduler.request_ended(handle.as_int());
+    scheduler.request_ended(handle.as_int());
     // Runs the driver's cleanup callback. The object stays if the driver holds a reference; then it is marked as completed.
     let object = life::take(handle);
     update(handle, |request| request.is_completed = true);
@@ -317,7 +319,7 @@ pub(crate) fn complete(handle: Handle, status: NtStatus, information: u64) {
     }
     // Last: a sequential queue presents its next request, which must not happen while the driver's cleanup callback of this one runs.
     if queue.is_null() {
-        kernel().scheduler.change(|_| ());
+        scheduler.change(|_| ());
     } else {
         returned(queue);
     }

@@ -1,7 +1,7 @@
 //! Starts, stops, drains and purges one queue or all queues of a device.
 
 use etw_types::NtStatus;
-use nt_kernel::{call_back, kernel};
+use nt_kernel::{Kernel, call_back, kernel};
 use nt_processor::cpu::thread;
 use nt_processor::memory::{Code, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, PASSIVE, functions};
@@ -135,8 +135,9 @@ fn wait(queue: Handle, until: Until) {
 }
 
 fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>, breach: impl Fn(Handle) -> Breach) {
-    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
-    if kernel().scheduler.wait(Some(soon), |_| rest()).is_none() {
+    let Kernel { config, scheduler, .. } = kernel();
+    let soon = scheduler.now() + config.give_up_after();
+    if scheduler.wait(Some(soon), |_| rest()).is_none() {
         let first = request::presented_in(queue).first().copied().unwrap_or_default();
         let handler = request::lookup(first, |request| request.handler);
         let what = format_args!("keeps a request, so its queue cannot stop");
@@ -256,12 +257,13 @@ pub(crate) fn cancel_waiting(device: Handle, file: Handle) {
 
 /// Waits until no other thread presents a request of a queue, or returns from completing one: they still use the queue.
 fn wait_for_others(handle: Handle) {
+    let Kernel { config, scheduler, .. } = kernel();
     let me = thread::number();
-    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
+    let soon = scheduler.now() + config.give_up_after();
     let is_alone =
         || with_queue(handle, |queue| queue.presenters.iter().chain(&queue.returning).all(|thread| *thread == me));
     // A callback that does not return is found elsewhere.
-    let _ = kernel().scheduler.wait(Some(soon), |_| is_alone().then_some(()));
+    let _ = scheduler.wait(Some(soon), |_| is_alone().then_some(()));
 }
 
 /// Called before a queue is deleted: purges it and removes it from its device.

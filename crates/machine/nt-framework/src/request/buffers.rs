@@ -3,7 +3,7 @@
 //! The I/O manager frees or unlocks a request's buffers when the request is completed. Here their pages become
 //! inaccessible, so an access faults and the finding names Microsoft's rule.
 
-use nt_kernel::{RequestKind, kernel};
+use nt_kernel::{Kernel, RequestKind, kernel};
 use nt_processor::cpu::thread;
 use nt_processor::layout::MDL;
 use nt_processor::memory::{GuestPtr, GuestSlice};
@@ -46,14 +46,15 @@ impl Location {
 impl Buffers {
     /// Allocates the buffers of a client.
     pub(crate) fn new(input: &[u8], output: u32, location: Location) -> Outcome<Self> {
+        let Kernel { pool, .. } = kernel();
         let input_size = input.len() as u64;
         let output_size = u64::from(output);
         let buffered = location == Location::Shared;
         let size = if buffered { input_size.max(output_size) } else { input_size };
         let new = |size: u64| match (size, location) {
             (0, _) => Ok(GuestPtr::NULL),
-            (_, Location::Client) => nt_kernel::lock(&kernel().pool).try_new_client_buffer(size),
-            _ => nt_kernel::lock(&kernel().pool).try_new_objects(size),
+            (_, Location::Client) => nt_kernel::lock(pool).try_new_client_buffer(size),
+            _ => nt_kernel::lock(pool).try_new_objects(size),
         };
         let first: GuestPtr<u8> = new(size)?;
         let second = if buffered || output_size == 0 {

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 use nt_kernel::io::request::exchange;
-use nt_kernel::{Answer, IoRequest, kernel};
+use nt_kernel::{Answer, IoRequest, Kernel, kernel};
 use nt_verifier::exception::changing;
 use nt_verifier::routine::{Outcome, fail};
 use nt_verifier::verify::{self, At, Breach, Kmdf, Rule};
@@ -88,10 +88,11 @@ pub fn finish(sent: Sent) -> Answer {
 /// Waits until a request is completed. Cancels it after the time that the configuration says, and gives up some time
 /// after that.
 pub(crate) fn wait(handle: Handle) -> Ended {
+    let Kernel { config, scheduler, .. } = kernel();
     let ended = || with(|framework| framework.take_end(handle));
-    for patience in [kernel().config.cancel_after(), kernel().config.give_up_after()] {
-        let deadline = kernel().scheduler.now().saturating_add(patience);
-        if let Some(end) = kernel().scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
+    for patience in [config.cancel_after(), config.give_up_after()] {
+        let deadline = scheduler.now().saturating_add(patience);
+        if let Some(end) = scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
             return end;
         }
         deliver::cancel(handle);

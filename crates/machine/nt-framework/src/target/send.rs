@@ -5,7 +5,7 @@ use nt_kernel::io::device::below::{self, Response};
 use nt_kernel::io::request as packets;
 use nt_kernel::io::request::client::Mode;
 use nt_kernel::io::request::exchange;
-use nt_kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
+use nt_kernel::{Answer, IoRequest, Kernel, RequestKind, call_back, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
@@ -311,6 +311,7 @@ fn ended(request: Handle, result: Result<Answer, Fault>) {
 /// Called when the device behind a target has completed a request. Calls the completion routine of the driver, or
 /// completes the request for its client if it was sent with [`WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET`].
 fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
+    let Kernel { pool, scheduler, .. } = kernel();
     let taken = active(request, |request| {
         let flight = request.sent.take()?;
         request.format = Format::None;
@@ -319,15 +320,15 @@ fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
     });
     let is_own = is_own(request);
     let Some((flight, (routine, context), (status, information))) = taken.flatten() else { return };
-    kernel().scheduler.change(|state| state.unset(request.as_int()));
+    scheduler.change(|state| state.unset(request.as_int()));
     if flight.options.has(WDF_REQUEST_SEND_OPTION_SEND_AND_FORGET) {
         complete(request, status, information);
     } else if !flight.options.has(WDF_REQUEST_SEND_OPTION_SYNCHRONOUS) && !routine.is_null() {
-        let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = lock(&kernel().pool).new_object();
+        let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = lock(pool).new_object();
         params.write(completion_params(request)).or_stop();
         let arguments = [request.as_int(), flight.target.as_int(), params.address(), context];
         sync::locked(None, thread::irql(), |irql| call_back("EvtRequestCompletionRoutine", irql, routine, &arguments));
-        lock(&kernel().pool).free_object(params.address());
+        lock(pool).free_object(params.address());
     }
     // Removed only now: a thread that stops the target waits until the completion routine has returned.
     if object::exists(flight.target) {
@@ -340,7 +341,7 @@ fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
     if is_own {
         life::dereference(request);
     }
-    kernel().scheduler.change(|_| ());
+    scheduler.change(|_| ());
 }
 
 /// Returns whether the driver created a request.

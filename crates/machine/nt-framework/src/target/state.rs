@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 use nt_kernel::ex::handle::KernelHandle;
 use nt_kernel::ex::object as references;
-use nt_kernel::kernel;
+use nt_kernel::{Kernel, kernel};
 use nt_processor::layout::WDF_OBJECT_ATTRIBUTES;
 use nt_processor::memory::GuestPtr;
 use nt_verifier::routine::{DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
@@ -189,9 +189,10 @@ fn cancel_sent(target: Handle) {
 
 /// Waits until every request that was sent is completed and the driver's completion routine has returned.
 fn wait(target: Handle) {
-    let soon = kernel().scheduler.now() + kernel().config.give_up_after();
+    let Kernel { config, scheduler, .. } = kernel();
+    let soon = scheduler.now() + config.give_up_after();
     let back = |_: &mut _| with_target(target, |target| target.sent.is_empty()).then_some(());
-    if kernel().scheduler.wait(Some(soon), back).is_none() {
+    if scheduler.wait(Some(soon), back).is_none() {
         let what = format_args!("waits for an I/O target to stop, but a request that was sent to it is not completed");
         verify::find(Rule::RequestNever, what);
     }

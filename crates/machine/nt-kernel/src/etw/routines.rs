@@ -1,6 +1,6 @@
 //! The ETW routines.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use etw_engine::{
     Buffer, Callback, Enable, Engine, EventWrite, Finding, Notification, Origin, Routine as Called, Session,
@@ -16,7 +16,8 @@ use nt_verifier::verify::{self, Rule};
 use windows_constants::tracing::EVENT_ACTIVITY_CTRL_CREATE_ID;
 
 use super::data::EventData;
-use crate::{call_back, kernel, lock, request_rules};
+use crate::config::Config;
+use crate::{Kernel, call_back, kernel, lock, request_rules};
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NtStatus::NoMemory)]
@@ -42,12 +43,14 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn EtwEventEnabled(handle: u64, event: GuestPtr<EVENT_DESCRIPTOR>) -> Result<bool, Fault> {
-        Ok(report(kernel().engine.event_enabled(handle, &descriptor(event)?)))
+        let Kernel { engine, etw, .. } = kernel();
+        Ok(report(engine, etw, engine.event_enabled(handle, &descriptor(event)?)))
     }
 
     #[irql(ANY)]
     fn EtwProviderEnabled(handle: u64, level: u8, keyword: u64) -> bool {
-        report(kernel().engine.provider_enabled(handle, Level::from_int(level), Keyword::from_bits(keyword)))
+        let Kernel { engine, etw, .. } = kernel();
+        report(engine, etw, engine.provider_enabled(handle, Level::from_int(level), Keyword::from_bits(keyword)))
     }
 
     #[irql(ANY), fails(NtStatus::NoMemory), keeps_nothing]
@@ -95,27 +98,29 @@ routines! { pub(super) ROUTINES;
         activity: GuestPtr<GUID>,
         string: GuestPtr<u16>,
     ) -> Outcome<NtStatus> {
+        let Kernel { engine, etw, .. } = kernel();
         let level = Level::from_int(level);
         let keyword = Keyword::from_bits(keyword);
         let activity = optional_guid(activity)?;
         let text = string.terminated()?;
-        done(report(kernel().engine.write_string(handle, level, keyword, activity, &text)))
+        done(report(engine, etw, engine.write_string(handle, level, keyword, activity, &text)))
     }
 
     #[irql(ANY)]
     #[limit(if code == EVENT_ACTIVITY_CTRL_CREATE_ID { ANY } else { APC })]
     fn EtwActivityIdControl(code: u32, place: GuestPtr<GUID>) -> Result<NtStatus, Fault> {
+        let Kernel { engine, etw, .. } = kernel();
         let mut id = place.id()?;
         // A dispatch routine runs on the thread of its client, which can store an id. System threads cannot.
         let result = if request_rules::is_for_user() {
-            kernel().engine.user_activity_id_control(code, &mut id)
+            engine.user_activity_id_control(code, &mut id)
         } else {
-            kernel().engine.activity_id_control(code, &mut id)
+            engine.activity_id_control(code, &mut id)
         };
         if result.is_success() {
             place.set_id(id)?;
         }
-        Ok(report(result))
+        Ok(report(engine, etw, result))
     }
 }
 
@@ -183,10 +188,10 @@ fn descriptor(place: GuestPtr<EVENT_DESCRIPTOR>) -> Result<EventDescriptor, Faul
 }
 
 /// Reports the engine's new findings, and returns `result`.
-fn report<T>(result: T) -> T {
-    let findings = kernel().engine.findings();
+fn report<T>(engine: &Engine, etw: &Mutex<Writers>, result: T) -> T {
+    let findings = engine.findings();
     let new: Vec<Finding> = {
-        let mut writers = lock(&kernel().etw);
+        let mut writers = lock(etw);
         let new = findings.get(writers.reported..).unwrap_or_default().to_vec();
         writers.reported = findings.len();
         new
@@ -232,35 +237,36 @@ fn register(
     if provider.is_null() || place.is_null() || (target.is_null() && context != 0) {
         return fail(NtStatus::InvalidParameter);
     }
+    let Kernel { config, engine, etw, .. } = kernel();
     let provider = provider.id()?;
-    trace(provider);
+    trace(config, etw, provider);
     let callback = target.non_null().map(|target| -> Callback {
-        Arc::new(move |notification: &Notification<'_>| notify(target, context, notification))
+        Arc::new(move |notification: &Notification<'_>| notify(etw, target, context, notification))
     });
-    let origin = Origin { image: format!("{}.sys", kernel().config.name), ..Origin::kernel() };
+    let origin = Origin { image: format!("{}.sys", config.name), ..Origin::kernel() };
     // The engine may call the enable callback before it returns. The handle must be stored before that.
     let publish = |handle| place.write(handle).or_stop();
-    let registered = kernel().engine.register_from(origin, provider, callback, publish);
+    let registered = engine.register_from(origin, provider, callback, publish);
     if let Ok(handle) = registered {
-        lock(&kernel().etw).registered.insert(handle, call.from);
+        lock(etw).registered.insert(handle, call.from);
     }
-    Ok(report(registered.err().unwrap_or(NtStatus::Success)))
+    Ok(report(engine, etw, registered.err().unwrap_or(NtStatus::Success)))
 }
 
 /// Enables a provider in the session that receives all events, if there is one.
-fn trace(provider: Guid) {
+fn trace(config: &Config, etw: &Mutex<Writers>, provider: Guid) {
     let session = {
-        let mut writers = lock(&kernel().etw);
+        let mut writers = lock(etw);
         if writers.session.is_some() && writers.traced.insert(provider) { writers.session() } else { None }
     };
     if let Some(session) = session {
-        let property = kernel().config.enable_property();
+        let property = config.enable_property();
         session.enable(provider, Enable { property, ..Enable::default() });
     }
 }
 
 /// Calls the driver's enable callback.
-fn notify(target: GuestPtr<Code>, context: u64, notification: &Notification<'_>) {
+fn notify(etw: &Mutex<Writers>, target: GuestPtr<Code>, context: u64, notification: &Notification<'_>) {
     let source = notification.source.to_bytes_le();
     let filter = notification.filter.map(|filter| EVENT_FILTER_DESCRIPTOR {
         Ptr: filter.data.as_ptr().expose_provenance() as u64,
@@ -277,17 +283,18 @@ fn notify(target: GuestPtr<Code>, context: u64, notification: &Notification<'_>)
         filter,
         context,
     ];
-    lock(&kernel().etw).calling.push(thread::number());
+    lock(etw).calling.push(thread::number());
     call_back("enable callback", PASSIVE, target, &arguments);
-    let mut writers = lock(&kernel().etw);
+    let mut writers = lock(etw);
     if let Some(position) = writers.calling.iter().position(|calling| *calling == thread::number()) {
         writers.calling.swap_remove(position);
     }
 }
 
 fn unregister(handle: u64) -> NtStatus {
+    let Kernel { engine, etw, .. } = kernel();
     let writer = {
-        let mut writers = lock(&kernel().etw);
+        let mut writers = lock(etw);
         writers.registered.remove(&handle);
         let inside = writers.inside.get(&handle).into_iter().flatten();
         // Unregistering waits for running enable callbacks, so their writes do not race with it.
@@ -299,7 +306,7 @@ fn unregister(handle: u64) -> NtStatus {
             format_args!("unregisters while another thread writes an event with this registration"),
         );
     }
-    report(kernel().engine.unregister(handle))
+    report(engine, etw, engine.unregister(handle))
 }
 
 fn set_information(handle: u64, class: i32, data: GuestSlice<u8>) -> Outcome<NtStatus> {
@@ -311,7 +318,8 @@ fn set_information(handle: u64, class: i32, data: GuestSlice<u8>) -> Outcome<NtS
         _ if data.start().is_null() => Buffer::Null(length),
         _ => Buffer::TooLong(length),
     };
-    Ok(report(kernel().engine.set_information(handle, EventInfoClass::from_int(class.cast_unsigned()), buffer)))
+    let Kernel { engine, etw, .. } = kernel();
+    Ok(report(engine, etw, engine.set_information(handle, EventInfoClass::from_int(class.cast_unsigned()), buffer)))
 }
 
 fn write(
@@ -335,15 +343,15 @@ fn write(
     };
     let blocks = EventData::new(data, count);
     let me = thread::number();
-    lock(&kernel().etw).inside.get_or_default(handle).push(me);
-    let engine = &kernel().engine;
-    if kernel().config.races && thread::irql() < DISPATCH {
+    let Kernel { config, engine, etw, scheduler, .. } = kernel();
+    lock(etw).inside.get_or_default(handle).push(me);
+    if config.races && thread::irql() < DISPATCH {
         // The other threads run as far as they can before this write continues.
-        let soon = kernel().scheduler.now() + LATE;
-        kernel().scheduler.wait_until(soon);
+        let soon = scheduler.now() + LATE;
+        scheduler.wait_until(soon);
     }
     let result = engine.write(&event, &blocks);
-    let mut writers = lock(&kernel().etw);
+    let mut writers = lock(etw);
     writers.written += u64::from(result.is_success());
     if let Some(inside) = writers.inside.get_mut(&handle)
         && let Some(position) = inside.iter().position(|thread| *thread == me)
@@ -351,18 +359,18 @@ fn write(
         inside.swap_remove(position);
     }
     drop(writers);
-    Ok(report(result))
+    Ok(report(engine, etw, result))
 }
 
 /// Reports the registrations of an image that still exist, and removes them.
 pub fn report_leaks(leaving: Leaving) {
-    let engine = &kernel().engine;
+    let Kernel { engine, etw, .. } = kernel();
     for registration in engine.registrations() {
-        let from = lock(&kernel().etw).registered.get(&registration.handle).copied().unwrap_or_default();
+        let from = lock(etw).registered.get(&registration.handle).copied().unwrap_or_default();
         if !leaving.owns(from) {
             continue;
         }
-        lock(&kernel().etw).registered.remove(&registration.handle);
+        lock(etw).registered.remove(&registration.handle);
         let provider = registration.provider;
         let traits = registration.traits.as_deref().and_then(|traits| etw_types::traits::validate(traits).ok());
         let name = traits.map(|traits| format!(" {}", String::from_utf8_lossy(traits.name()))).unwrap_or_default();

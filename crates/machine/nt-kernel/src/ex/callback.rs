@@ -11,7 +11,7 @@ use windows_constants::power::PowerDeviceD3;
 use super::handle::KernelHandle;
 use super::object;
 use crate::random::{STEP, mix};
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 /// The size of a callback object in bytes. The object is opaque.
 const SIZE: u64 = 0x40;
@@ -55,14 +55,15 @@ routines! { pub(super) ROUTINES;
         create: bool,
         multiple: bool,
     ) -> Outcome {
+        let Kernel { callbacks, pool, .. } = kernel();
         let name = attributes.ObjectName().read()?.text()?;
-        let mut callbacks = lock(&kernel().callbacks);
+        let mut callbacks = lock(callbacks);
         let known = callbacks.objects.iter().find(|(known, _)| !name.is_empty() && known.eq_ignore_ascii_case(&name));
         let object = match known.map(|(_, object)| *object) {
             Some(object) => object,
             None if !create => return fail(NtStatus::ObjectNameNotFound),
             None => {
-                let object = lock(&kernel().pool).try_new_objects::<u8>(SIZE)?.address();
+                let object = lock(pool).try_new_objects::<u8>(SIZE)?.address();
                 callbacks.objects.push((name, object));
                 if !multiple {
                     callbacks.single.insert(object);

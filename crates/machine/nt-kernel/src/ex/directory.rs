@@ -8,7 +8,7 @@ use nt_verifier::routine::{APC, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, do
 use super::handle::KernelHandle;
 use super::namespace::{self, DIRECTORY};
 use super::object;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The size of `OBJECT_DIRECTORY_INFORMATION`: the strings of name and type.
 const ENTRY: u64 = 0x20;
@@ -75,10 +75,11 @@ routines! { pub(super) ROUTINES;
         _access: Ignored<u32>,
         attributes: GuestPtr<OBJECT_ATTRIBUTES>,
     ) -> Outcome {
+        let Kernel { io, objects, .. } = kernel();
         let name = attributes.ObjectName().read()?.text()?;
-        let found = lock(&kernel().io).links.iter().find(|link| link.is_called(&name)).cloned();
+        let found = lock(io).links.iter().find(|link| link.is_called(&name)).cloned();
         let Some(link) = found else { return fail(NtStatus::ObjectNameNotFound) };
-        let object = lock(&kernel().objects).link(link.name, link.target);
+        let object = lock(objects).link(link.name, link.target);
         place.set(object::open("symbolic link", object, call.from)?)?;
         done(())
     }

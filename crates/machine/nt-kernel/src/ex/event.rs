@@ -9,7 +9,7 @@ use windows_constants::object::{NotificationEvent, OBJ_OPENIF, SynchronizationEv
 use super::handle::KernelHandle;
 use super::namespace::{self, EVENT};
 use super::object;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -82,11 +82,12 @@ fn named_event(
 }
 
 fn create_or_open(call: &Call, name: GuestPtr<UNICODE_STRING>, kind: u8) -> Outcome<(u64, KernelHandle)> {
-    let attributes: GuestPtr<OBJECT_ATTRIBUTES> = lock(&kernel().pool).try_new_object()?;
+    let Kernel { pool, .. } = kernel();
+    let attributes: GuestPtr<OBJECT_ATTRIBUTES> = lock(pool).try_new_object()?;
     attributes.ObjectName().write(name)?;
     attributes.Attributes().write(OBJ_OPENIF)?;
     let created = namespace::create(attributes, EVENT, call.from, || new_event(kind, true));
-    lock(&kernel().pool).free_object(attributes.address());
+    lock(pool).free_object(attributes.address());
     let (event, _) = created?;
     Ok((event, object::open_counted(EVENT, event, call.from)?))
 }

@@ -1,6 +1,8 @@
 //! Registry callbacks: they run before and after each operation on the registry. A driver does the operation, or a test
 //! describes one.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::{
     REG_CREATE_KEY_INFORMATION, REG_DELETE_KEY_INFORMATION, REG_NAME_KEY_INFORMATION, REG_POST_OPERATION_INFORMATION,
@@ -12,7 +14,9 @@ use nt_verifier::routine::{APC, Failure, Ignored, Out, Outcome, done, fail, rout
 
 use super::notify::{About, Registered, Text, call_routine};
 use super::raise::{Notified, free, free_text, new, text};
-use crate::{kernel, lock};
+use crate::ex::Notifications;
+use crate::pool::Pool;
+use crate::{Kernel, kernel, lock};
 
 /// What is done to the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,18 +90,19 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn CmCallbackReleaseKeyObjectIDEx(name: Text) -> Result<(), Fault> {
-        free_text(name)
+        free_text(&kernel().pool, name)
     }
 }
 
 /// Stores the number and the name of a key, each if it is wanted.
 fn key_name(object: GuestPtr<Opaque>, id: Out<u64>, name: Option<GuestPtr<Text>>) -> Outcome {
-    let Some(path) = lock(&kernel().notifications).keys.get(&object.address()).cloned() else {
+    let Kernel { notifications, pool, .. } = kernel();
+    let Some(path) = lock(notifications).keys.get(&object.address()).cloned() else {
         return fail(NtStatus::InvalidParameter);
     };
     id.set_if_wanted(object.address())?;
     if let Some(place) = name {
-        place.write(text(&path)?)?;
+        place.write(text(pool, &path)?)?;
     }
     done(())
 }
@@ -112,18 +117,21 @@ struct Before {
 
 /// Asks the drivers, does it unless one refuses, and tells those that were asked. `key` is the path of the key.
 pub(crate) fn around(key: &str, change: Change<'_>, run: impl FnOnce() -> Outcome) -> Outcome {
-    let routines = lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. }));
+    let Kernel { notifications, pool, .. } = kernel();
+    let routines = lock(notifications).about(|about| matches!(about, About::Registry { .. }));
     if routines.is_empty() {
         return run();
     }
     let mut run = Some(run);
-    with_callbacks(&routines, key, change, &mut || run.take().map_or(Ok(()), |run| run())).map(drop)
+    with_callbacks(notifications, pool, &routines, key, change, &mut || run.take().map_or(Ok(()), |run| run()))
+        .map(drop)
 }
 
 /// Calls the driver's routines for an operation that a test describes.
 pub(super) fn raise(key: &str, change: Change<'_>) -> Result<Notified, Fault> {
-    let routines = lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. }));
-    match with_callbacks(&routines, key, change, &mut || Ok(())) {
+    let Kernel { notifications, pool, .. } = kernel();
+    let routines = lock(notifications).about(|about| matches!(about, About::Registry { .. }));
+    match with_callbacks(notifications, pool, &routines, key, change, &mut || Ok(())) {
         Ok(called) => Ok(Notified { called, ..Notified::default() }),
         Err(Failure::Status(status)) => Ok(Notified { called: routines.len() as u32, status, ..Notified::default() }),
         Err(Failure::Fault(fault)) => Err(fault),
@@ -132,22 +140,24 @@ pub(super) fn raise(key: &str, change: Change<'_>) -> Result<Notified, Fault> {
 
 /// Returns how many routines were asked.
 fn with_callbacks(
+    notifications: &Mutex<Notifications>,
+    pool: &Mutex<Pool>,
     routines: &[Registered],
     key: &str,
     change: Change<'_>,
     run: &mut dyn FnMut() -> Outcome,
 ) -> Outcome<u32> {
-    let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
-    lock(&kernel().notifications).keys.insert(object.address(), key.to_owned());
+    let object: GuestPtr<THREAD> = lock(pool).new_object();
+    lock(notifications).keys.insert(object.address(), key.to_owned());
     let name = match change {
-        Change::Named(_, name) | Change::SetValue { value: name, .. } => text(name)?,
+        Change::Named(_, name) | Change::SetValue { value: name, .. } => text(pool, name)?,
     };
     let (pre, post) = change.classes();
     let mut requested = Vec::new();
     let mut refused = None;
     for known in routines {
         let About::Registry { context, .. } = known.about else { continue };
-        let (info, call_context) = describe(change, object.cast(), name)?;
+        let (info, call_context) = describe(pool, change, object.cast(), name)?;
         let status = NtStatus::from_int(call_routine(
             "registry callback",
             known.routine,
@@ -158,7 +168,7 @@ fn with_callbacks(
             continue;
         }
         // A routine that denies the operation does not get the notification after it.
-        free(info);
+        free(pool, info);
         // With this status, the driver says that it did the operation itself.
         refused = Some(if status == NtStatus::CallbackBypass { NtStatus::Success } else { status });
         break;
@@ -170,54 +180,57 @@ fn with_callbacks(
     let count = requested.len() as u32 + u32::from(refused.is_some());
     for Before { registration, info, context } in requested.into_iter().rev() {
         let About::Registry { context: own, .. } = registration.about else { continue };
-        let after = new(REG_POST_OPERATION_INFORMATION {
-            Object: object.cast(),
-            Status: status,
-            Padding1: 0,
-            PreInformation: info,
-            ReturnStatus: status,
-            Padding2: 0,
-            CallContext: context.read()?,
-            ObjectContext: 0,
-            Reserved: 0,
-        })?;
+        let after = new(
+            pool,
+            REG_POST_OPERATION_INFORMATION {
+                Object: object.cast(),
+                Status: status,
+                Padding1: 0,
+                PreInformation: info,
+                ReturnStatus: status,
+                Padding2: 0,
+                CallContext: context.read()?,
+                ObjectContext: 0,
+                Reserved: 0,
+            },
+        )?;
         let result = call_routine("registry callback", registration.routine, &[own, post, after.address()]) as u32;
         if NtStatus::from_int(result) == NtStatus::CallbackBypass {
             status = after.ReturnStatus().read()?;
         }
-        free(after);
-        free(info);
+        free(pool, after);
+        free(pool, info);
     }
-    lock(&kernel().notifications).keys.remove(&object.address());
-    free(object);
-    free_text(name)?;
+    lock(notifications).keys.remove(&object.address());
+    free(pool, object);
+    free_text(pool, name)?;
     if status.is_success() { Ok(count) } else { fail(status) }
 }
 
 /// What a callback is notified before an operation, and the member that is its own.
 fn describe(
+    pool: &Mutex<Pool>,
     change: Change<'_>,
     object: GuestPtr<Opaque>,
     name: Text,
 ) -> Result<(GuestPtr<Opaque>, GuestPtr<u64>), Fault> {
     Ok(match change {
         Change::Named(KeyOperation::DeleteKey, _) => {
-            let info =
-                new(REG_DELETE_KEY_INFORMATION { Object: object, CallContext: 0, ObjectContext: 0, Reserved: 0 })?;
+            let info = new(
+                pool,
+                REG_DELETE_KEY_INFORMATION { Object: object, CallContext: 0, ObjectContext: 0, Reserved: 0 },
+            )?;
             (info.cast(), info.CallContext())
         }
         Change::Named(KeyOperation::DeleteValue | KeyOperation::RenameKey, _) => {
-            let info = new(REG_NAME_KEY_INFORMATION {
-                Object: object,
-                Name: name,
-                CallContext: 0,
-                ObjectContext: 0,
-                Reserved: 0,
-            })?;
+            let info = new(
+                pool,
+                REG_NAME_KEY_INFORMATION { Object: object, Name: name, CallContext: 0, ObjectContext: 0, Reserved: 0 },
+            )?;
             (info.cast(), info.CallContext())
         }
         Change::Named(KeyOperation::QueryValue, _) => {
-            let info: GuestPtr<REG_QUERY_VALUE_KEY_INFORMATION> = lock(&kernel().pool).new_object();
+            let info: GuestPtr<REG_QUERY_VALUE_KEY_INFORMATION> = lock(pool).new_object();
             info.Object().write(object)?;
             info.ValueName().write(name)?;
             // KeyValuePartialInformation.
@@ -225,7 +238,7 @@ fn describe(
             (info.cast(), info.CallContext())
         }
         Change::Named(KeyOperation::CreateKey | KeyOperation::OpenKey, _) => {
-            let info: GuestPtr<REG_CREATE_KEY_INFORMATION> = lock(&kernel().pool).new_object();
+            let info: GuestPtr<REG_CREATE_KEY_INFORMATION> = lock(pool).new_object();
             info.CompleteName().write(name)?;
             info.RootObject().write(object)?;
             // KEY_ALL_ACCESS.
@@ -235,7 +248,7 @@ fn describe(
         Change::SetValue { kind, data, .. } => {
             // The data follows the structure, and is freed with it.
             let size = size_of::<REG_SET_VALUE_KEY_INFORMATION>() + data.len().max(1);
-            let info = GuestPtr::<REG_SET_VALUE_KEY_INFORMATION>::new(lock(&kernel().pool).object(size as u64));
+            let info = GuestPtr::<REG_SET_VALUE_KEY_INFORMATION>::new(lock(pool).object(size as u64));
             info.Object().write(object)?;
             info.ValueName().write(name)?;
             info.Type().write(kind)?;

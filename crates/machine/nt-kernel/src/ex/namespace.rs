@@ -2,6 +2,8 @@
 //!
 //! Devices, drivers and symbolic links keep their own names; they are found here, too.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::image::Leaving;
 use nt_processor::layout::OBJECT_ATTRIBUTES;
@@ -14,7 +16,9 @@ use windows_constants::object::{OBJ_OPENIF, OBJ_PERMANENT};
 use super::handle::KernelHandle;
 use super::object;
 use super::paths::{canonical, follow_links, leaf, parent};
-use crate::{kernel, lock};
+use crate::ex::object::Objects;
+use crate::pool::Pool;
+use crate::{Kernel, kernel, lock};
 
 /// The size of a directory object, which is opaque.
 const SIZE: u64 = 0x158;
@@ -96,14 +100,14 @@ impl Names {
 }
 
 /// Creates the directories of the system, unless they exist.
-fn make_directories() {
-    if !lock(&kernel().objects).names.0.is_empty() {
+fn make_directories(objects: &Mutex<Objects>, pool: &Mutex<Pool>) {
+    if !lock(objects).names.0.is_empty() {
         return;
     }
     for path in DIRECTORIES {
-        let object = lock(&kernel().pool).object(SIZE);
+        let object = lock(pool).object(SIZE);
         let named = Named { path: path.to_owned(), kind: DIRECTORY, object, permanent: true, from: 0 };
-        lock(&kernel().objects).names.0.insert(key(path), named);
+        lock(objects).names.0.insert(key(path), named);
     }
 }
 
@@ -146,10 +150,11 @@ pub(super) fn find(path: &str) -> Result<Option<Named>, Fault> {
 
 /// Returns all objects with names.
 fn all() -> Result<Vec<Named>, Fault> {
-    make_directories();
-    let mut all: Vec<Named> = lock(&kernel().objects).names.0.values().cloned().collect();
+    let Kernel { io, objects, pool, .. } = kernel();
+    make_directories(objects, pool);
+    let mut all: Vec<Named> = lock(objects).names.0.values().cloned().collect();
     let (driver, devices, links) = {
-        let io = lock(&kernel().io);
+        let io = lock(io);
         let devices = io.devices.iter().filter(|device| !device.name.is_empty());
         let devices: Vec<(String, u64)> =
             devices.map(|device| (device.name.clone(), device.object.address())).collect();

@@ -10,7 +10,7 @@ use windows_constants::object::{ObjectBasicInformation, ObjectNameInformation, O
 use super::handle::KernelHandle;
 use super::namespace::type_name;
 use super::object::{self};
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The sizes of `PUBLIC_OBJECT_BASIC_INFORMATION` and `PUBLIC_OBJECT_TYPE_INFORMATION`.
 const BASIC_SIZE: u32 = 56;
@@ -84,8 +84,9 @@ fn string(text: &str, string: GuestPtr<UNICODE_STRING>, size: u32, room: (u32, G
 
 /// Returns the name of an object; empty if it has none.
 fn name_of(object: u64) -> Result<String, Fault> {
+    let Kernel { io, objects, .. } = kernel();
     let (driver, devices): (GuestPtr<DRIVER_OBJECT>, Vec<(u64, String)>) = {
-        let io = lock(&kernel().io);
+        let io = lock(io);
         (io.driver, io.devices.iter().map(|device| (device.object.address(), device.name.clone())).collect())
     };
     let device = |wanted: u64| devices.iter().find(|(object, _)| *object == wanted).map(|(_, name)| name.clone());
@@ -95,7 +96,7 @@ fn name_of(object: u64) -> Result<String, Fault> {
     if let Some(name) = device(object) {
         return Ok(name);
     }
-    let (path, is_file) = lock(&kernel().objects).path_or_file(object);
+    let (path, is_file) = lock(objects).path_or_file(object);
     let file = GuestPtr::<FILE_OBJECT>::new(object);
     if is_file && file.Type().read()? == IO_TYPE_FILE {
         let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Raises events of the system on behalf of a test: registered routines of the driver are called.
 
+use std::sync::Mutex;
+
 use etw_types::{Guid, NtStatus};
 use nt_processor::layout::{
     CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
@@ -8,8 +10,9 @@ use nt_processor::layout::{
 use nt_processor::memory::{Fault, GuestPtr, Opaque, Plain};
 
 use super::keys::{self, Change, KeyOperation};
-use super::notify::{About, Text, call_routine};
-use crate::{kernel, lock};
+use super::notify::{About, Notifications, Text, call_routine};
+use crate::pool::Pool;
+use crate::{Kernel, kernel, lock};
 
 /// An event of the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,28 +135,28 @@ impl Notified {
 /// The key of a value if a test gives no key.
 const DEFAULT_KEY: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
 
-pub(super) fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
-    let place: GuestPtr<T> = lock(&kernel().pool).new_object();
+pub(super) fn new<T: Plain>(pool: &Mutex<Pool>, value: T) -> Result<GuestPtr<T>, Fault> {
+    let place: GuestPtr<T> = lock(pool).new_object();
     place.write(value)?;
     Ok(place)
 }
 
-pub(super) fn free<T>(place: GuestPtr<T>) {
-    lock(&kernel().pool).free_object(place.address());
+pub(super) fn free<T>(pool: &Mutex<Pool>, place: GuestPtr<T>) {
+    lock(pool).free_object(place.address());
 }
 
-pub(super) fn text(text: &str) -> Result<Text, Fault> {
+pub(super) fn text(pool: &Mutex<Pool>, text: &str) -> Result<Text, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();
-    let buffer: GuestPtr<u16> = lock(&kernel().pool).new_objects(units.len() as u64 + 1);
+    let buffer: GuestPtr<u16> = lock(pool).new_objects(units.len() as u64 + 1);
     buffer.write_all(&units)?;
-    let string: Text = lock(&kernel().pool).new_object();
+    let string: Text = lock(pool).new_object();
     string.set(units.len() as u16 * 2, units.len() as u16 * 2 + 2, buffer)?;
     Ok(string)
 }
 
-pub(super) fn free_text(string: Text) -> Result<(), Fault> {
-    free(string.Buffer().read()?);
-    free(string);
+pub(super) fn free_text(pool: &Mutex<Pool>, string: Text) -> Result<(), Fault> {
+    free(pool, string.Buffer().read()?);
+    free(pool, string);
     Ok(())
 }
 
@@ -164,9 +167,12 @@ pub fn raise(notification: &Notification) -> Result<Notified, Fault> {
             process_created(*process, *parent, image, command_line)
         }
         Notification::ProcessExited { process } => process_exited(*process),
-        Notification::Thread { process, thread, created } => {
-            Ok(each(|about| *about == About::Thread, "thread notification", &[*process, *thread, (*created).into()]))
-        }
+        Notification::Thread { process, thread, created } => Ok(each(
+            &kernel().notifications,
+            |about| *about == About::Thread,
+            "thread notification",
+            &[*process, *thread, (*created).into()],
+        )),
         Notification::ImageLoaded { process, image, size } => image_loaded(*process, image, *size),
         Notification::RegistrySetValue { value, kind, data } => {
             keys::raise(DEFAULT_KEY, Change::SetValue { value, kind: *kind, data })
@@ -179,8 +185,13 @@ pub fn raise(notification: &Notification) -> Result<Notified, Fault> {
 }
 
 /// Calls each routine of a kind with the same arguments.
-fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) -> Notified {
-    let routines = lock(&kernel().notifications).about(wanted);
+fn each(
+    notifications: &Mutex<Notifications>,
+    wanted: impl Fn(&About) -> bool,
+    what: &'static str,
+    arguments: &[u64],
+) -> Notified {
+    let routines = lock(notifications).about(wanted);
     for known in &routines {
         call_routine(what, known.routine, arguments);
     }
@@ -188,115 +199,134 @@ fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) 
 }
 
 fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -> Result<Notified, Fault> {
-    let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
+    let Kernel { notifications, pool, threads, .. } = kernel();
+    let object: GuestPtr<THREAD> = lock(pool).new_object();
     object.Header().initialize(3, 0)?;
-    lock(&kernel().threads).processes.insert(process, (object, image.to_owned()));
-    let image = text(image)?;
-    let command_line = text(command_line)?;
-    let info = new(PS_CREATE_NOTIFY_INFO {
-        Size: size_of::<PS_CREATE_NOTIFY_INFO>() as u64,
-        // FileOpenNameAvailable.
-        Flags: 1,
-        Padding1: 0,
-        ParentProcessId: parent,
-        CreatingThreadId: CLIENT_ID { UniqueProcess: parent, UniqueThread: 0 },
-        FileObject: GuestPtr::NULL,
-        ImageFileName: image,
-        CommandLine: command_line,
-        CreationStatus: NtStatus::Success,
-        Padding2: 0,
-    })?;
-    let basic = each(|about| *about == About::Process, "process notification", &[parent, process, 1]);
+    lock(threads).processes.insert(process, (object, image.to_owned()));
+    let image = text(pool, image)?;
+    let command_line = text(pool, command_line)?;
+    let info = new(
+        pool,
+        PS_CREATE_NOTIFY_INFO {
+            Size: size_of::<PS_CREATE_NOTIFY_INFO>() as u64,
+            // FileOpenNameAvailable.
+            Flags: 1,
+            Padding1: 0,
+            ParentProcessId: parent,
+            CreatingThreadId: CLIENT_ID { UniqueProcess: parent, UniqueThread: 0 },
+            FileObject: GuestPtr::NULL,
+            ImageFileName: image,
+            CommandLine: command_line,
+            CreationStatus: NtStatus::Success,
+            Padding2: 0,
+        },
+    )?;
+    let basic = each(notifications, |about| *about == About::Process, "process notification", &[parent, process, 1]);
     let arguments = [object.address(), process, info.address()];
-    let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);
+    let full = each(notifications, |about| *about == About::ProcessEx, "process notification", &arguments);
     let status = info.CreationStatus().read()?;
-    free(info);
-    free_text(image)?;
-    free_text(command_line)?;
+    free(pool, info);
+    free_text(pool, image)?;
+    free_text(pool, command_line)?;
     Ok(Notified { called: basic.called + full.called, status, access: 0 })
 }
 
 fn process_exited(process: u64) -> Result<Notified, Fault> {
-    let object = lock(&kernel().threads).processes.remove(&process).map(|known| known.0);
-    let basic = each(|about| *about == About::Process, "process notification", &[0, process, 0]);
+    let Kernel { notifications, scheduler, threads, .. } = kernel();
+    let object = lock(threads).processes.remove(&process).map(|known| known.0);
+    let basic = each(notifications, |about| *about == About::Process, "process notification", &[0, process, 0]);
     let arguments = [object.unwrap_or_default().address(), process, 0];
-    let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);
+    let full = each(notifications, |about| *about == About::ProcessEx, "process notification", &arguments);
     if let Some(object) = object {
         let header = object.Header();
-        kernel().scheduler.change_object(header, |_| header.SignalState().write(1))?;
+        scheduler.change_object(header, |_| header.SignalState().write(1))?;
     }
     Ok(Notified { called: basic.called + full.called, ..Notified::default() })
 }
 
 fn image_loaded(process: u64, image: &str, size: u64) -> Result<Notified, Fault> {
-    let name = text(image)?;
+    let Kernel { notifications, pool, .. } = kernel();
+    let name = text(pool, image)?;
     // ImageAddressingMode is 3, for 64 bits; SystemModeImage is the ninth bit.
-    let info = new(IMAGE_INFO {
-        Properties: 3 | if process == 0 { 1 << 8 } else { 0 },
-        Padding1: 0,
-        ImageBase: GuestPtr::new(0x0000_7FF6_0000_0000),
-        ImageSelector: 0,
-        Padding2: 0,
-        ImageSize: size,
-        ImageSectionNumber: 0,
-        Padding3: 0,
-    })?;
+    let info = new(
+        pool,
+        IMAGE_INFO {
+            Properties: 3 | if process == 0 { 1 << 8 } else { 0 },
+            Padding1: 0,
+            ImageBase: GuestPtr::new(0x0000_7FF6_0000_0000),
+            ImageSelector: 0,
+            Padding2: 0,
+            ImageSize: size,
+            ImageSectionNumber: 0,
+            Padding3: 0,
+        },
+    )?;
     let arguments = [name.address(), process, info.address()];
-    let notified = each(|about| *about == About::Image, "image notification", &arguments);
-    free(info);
-    free_text(name)?;
+    let notified = each(notifications, |about| *about == About::Image, "image notification", &arguments);
+    free(pool, info);
+    free_text(pool, name)?;
     Ok(notified)
 }
 
 fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Notified, Fault> {
+    let Kernel { notifications, pool, table, .. } = kernel();
     let operation = if duplicated { 2 } else { 1 };
-    let kind = kernel().table.variables().object_type(if thread { "PsThreadType" } else { "PsProcessType" })?;
-    let object: GuestPtr<Opaque> = kernel().table.variables().process().cast();
+    let kind = table.variables().object_type(if thread { "PsThreadType" } else { "PsProcessType" })?;
+    let object: GuestPtr<Opaque> = table.variables().process().cast();
     let wanted = |about: &About| matches!(about, About::Handles { of, operations, .. } if *of == kind && operations & operation != 0);
-    let parameters = new(OB_PRE_CREATE_HANDLE_INFORMATION {
-        DesiredAccess: access,
-        OriginalDesiredAccess: access,
-        SourceProcess: object,
-        TargetProcess: object,
-    })?;
-    let routines = lock(&kernel().notifications).about(wanted);
+    let parameters = new(
+        pool,
+        OB_PRE_CREATE_HANDLE_INFORMATION {
+            DesiredAccess: access,
+            OriginalDesiredAccess: access,
+            SourceProcess: object,
+            TargetProcess: object,
+        },
+    )?;
+    let routines = lock(notifications).about(wanted);
     let mut contexts = Vec::new();
     for known in &routines {
         let About::Handles { context, .. } = known.about else { continue };
-        let info = new(OB_PRE_OPERATION_INFORMATION {
-            Operation: operation,
-            Flags: 0,
-            Object: object,
-            ObjectType: kind,
-            CallContext: 0,
-            Parameters: parameters,
-        })?;
+        let info = new(
+            pool,
+            OB_PRE_OPERATION_INFORMATION {
+                Operation: operation,
+                Flags: 0,
+                Object: object,
+                ObjectType: kind,
+                CallContext: 0,
+                Parameters: parameters,
+            },
+        )?;
         if !known.routine.is_null() {
             call_routine("object callback", known.routine, &[context, info.address()]);
         }
         contexts.push(info.CallContext().read()?);
-        free(info);
+        free(pool, info);
     }
     // A routine can remove rights but cannot add any.
     let granted = parameters.DesiredAccess().read()? & access;
     parameters.cast::<u32>().write(granted)?;
     for (known, context) in routines.iter().zip(contexts) {
         let About::Handles { post, context: registration, .. } = known.about else { continue };
-        let info = new(OB_POST_OPERATION_INFORMATION {
-            Operation: operation,
-            Flags: 0,
-            Object: object,
-            ObjectType: kind,
-            CallContext: context,
-            ReturnStatus: NtStatus::Success,
-            Padding: 0,
-            Parameters: parameters.cast(),
-        })?;
+        let info = new(
+            pool,
+            OB_POST_OPERATION_INFORMATION {
+                Operation: operation,
+                Flags: 0,
+                Object: object,
+                ObjectType: kind,
+                CallContext: context,
+                ReturnStatus: NtStatus::Success,
+                Padding: 0,
+                Parameters: parameters.cast(),
+            },
+        )?;
         if !post.is_null() {
             call_routine("object callback", post, &[registration, info.address()]);
         }
-        free(info);
+        free(pool, info);
     }
-    free(parameters);
+    free(pool, parameters);
     Ok(Notified { called: routines.len() as u32, status: NtStatus::Success, access: granted })
 }

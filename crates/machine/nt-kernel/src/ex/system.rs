@@ -12,7 +12,7 @@ use nt_verifier::verify::gap;
 use windows_constants::processor::IPI_LEVEL;
 use windows_constants::system::VER_PLATFORM_WIN32_NT;
 
-use crate::{call_back, kernel};
+use crate::{Kernel, call_back, kernel};
 
 /// The first value of the random number generator.
 pub(crate) const SEED: u64 = 0x2545_F491_4F6C_DD1D;
@@ -27,10 +27,11 @@ fn version() -> (u32, u32, u32) {
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails_with_zero]
     fn MmGetSystemRoutineAddress(name: GuestPtr<UNICODE_STRING>) -> Result<Option<GuestPtr<Code>>, Fault> {
+        let Kernel { config, table, .. } = kernel();
         let name = name.text()?;
-        let address = kernel().table.address(&name);
+        let address = table.address(&name);
         if address.is_none() {
-            let os = kernel().config.os;
+            let os = config.os;
             gap::note(match os.lacks(&name) {
                 Some(why) => {
                     format!("MmGetSystemRoutineAddress did not find {name}: {why}; choose a release with --os")

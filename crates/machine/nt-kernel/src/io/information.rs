@@ -15,7 +15,7 @@ use crate::ex::object;
 use crate::registry::keys;
 use crate::shared_data::PHYSICAL_PAGES;
 use crate::sync::process::{self, SYSTEM};
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The size of `RTL_PROCESS_MODULE_INFORMATION`, and of the path at its end.
 const MODULE: usize = 0x128;
@@ -179,8 +179,9 @@ fn processes(buffer: u64) -> Vec<u8> {
 
 /// `RTL_PROCESS_MODULES`: the kernel and the loaded images.
 fn modules() -> Outcome<Vec<u8>> {
-    let drivers = lock(&kernel().io).drivers.clone();
-    let nt = kernel().table.image();
+    let Kernel { io, table, .. } = kernel();
+    let drivers = lock(io).drivers.clone();
+    let nt = table.image();
     let mut modules = vec![(nt.base, nt.size as u32, r"\SystemRoot\system32\ntoskrnl.exe".to_owned())];
     for driver in drivers {
         let base = driver.DriverStart().read()?.address();

@@ -1,5 +1,7 @@
 //! Memory descriptor lists. All memory is in one address space, so mapping and locking only set flags.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::{IRP, MDL};
 use nt_processor::memory::{Fault, GuestPtr, Opaque, PAGE, pages};
@@ -12,8 +14,9 @@ use windows_constants::memory::{
 };
 
 use crate::pool::EXECUTABLE;
+use crate::pool::Pool;
 use crate::pool::{self, Kind, paging};
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The maximum number of lists of one IRP.
 pub(super) const MAX_LISTS: u32 = 64;
@@ -31,7 +34,8 @@ routines! { pub(super) ROUTINES;
         _quota: Ignored<bool>,
         irp: Option<GuestPtr<IRP>>,
     ) -> Result<Option<GuestPtr<MDL>>, Fault> {
-        let Some(list) = allocate_list(address, length.into(), call.from) else { return Ok(None) };
+        let Kernel { pool, .. } = kernel();
+        let Some(list) = allocate_list(pool, address, length.into(), call.from) else { return Ok(None) };
         list.zero()?;
         set(list, address, length)?;
         if let Some(irp) = irp {
@@ -223,9 +227,10 @@ fn probe(start: GuestPtr<u8>, length: u32) -> Result<(), Fault> {
 
 /// Allocates a list and its pages.
 fn allocate_pages(call: &Call, size: u64) -> Result<Option<GuestPtr<MDL>>, Fault> {
+    let Kernel { pool, .. } = kernel();
     let Some(size) = size.checked_next_multiple_of(PAGE) else { return Ok(None) };
-    let pages = GuestPtr::new(lock(&kernel().pool).object(size));
-    let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return Ok(None) };
+    let pages = GuestPtr::new(lock(pool).object(size));
+    let Some(list) = allocate_list(pool, pages, size, call.from).filter(|_| !pages.is_null()) else { return Ok(None) };
     list.zero()?;
     set(list, pages, size as u32)?;
     list.MdlFlags().write(MDL_PAGES_LOCKED)?;
@@ -245,8 +250,8 @@ fn size(address: GuestPtr<u8>, length: u64) -> u64 {
     (size_of::<MDL>() as u64).saturating_add(pages * 8)
 }
 
-fn allocate_list(address: GuestPtr<u8>, length: u64, from: u64) -> Option<GuestPtr<MDL>> {
-    lock(&kernel().pool).allocate(size(address, length), TAG, false, from).map(GuestPtr::new)
+fn allocate_list(pool: &Mutex<Pool>, address: GuestPtr<u8>, length: u64, from: u64) -> Option<GuestPtr<MDL>> {
+    lock(pool).allocate(size(address, length), TAG, false, from).map(GuestPtr::new)
 }
 
 /// Describes a part of the source's memory, from `place` on; the rest of it if the length is 0.

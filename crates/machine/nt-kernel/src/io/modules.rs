@@ -3,30 +3,34 @@
 //! Microsoft does not document it, but public drivers change the flags of their own entry and walk the list. The layout is that of
 //! `KLDR_DATA_TABLE_ENTRY` in the headers of System Informer (phnt), which agree with Microsoft's metadata.
 
+use std::sync::Mutex;
+
 use nt_processor::image;
 use nt_processor::layout::{DRIVER_OBJECT, IMAGE_DOS_HEADER, IMAGE_NT_HEADERS64, KLDR_DATA_TABLE_ENTRY};
 use nt_processor::memory::{Code, Fault, GuestPtr};
 use windows_constants::image::{IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY, LDRP_IMAGE_INTEGRITY_FORCED};
 
 use crate::io::text::new_string;
-use crate::{kernel, lock};
+use crate::pool::Pool;
+use crate::{Kernel, kernel, lock};
 
 type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
 
 /// Adds an image to the list. The kernel is its first module.
 pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Result<Entry, Fault> {
-    let first = lock(&kernel().io).drivers.first().copied();
+    let Kernel { io, pool, table, .. } = kernel();
+    let first = lock(io).drivers.first().copied();
     let before = if let Some(driver) = first {
         driver.DriverSection().read()?
     } else {
-        let image = kernel().table.image();
+        let image = table.image();
         let path = r"\SystemRoot\system32\ntoskrnl.exe";
-        let module = new(GuestPtr::new(image.base), image.size as u32, GuestPtr::NULL, path)?;
+        let module = new(pool, GuestPtr::new(image.base), image.size as u32, GuestPtr::NULL, path)?;
         module.InLoadOrderLinks().initialize()?;
         module
     };
     let name = image::name_at(image.address()).unwrap_or_default();
-    let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
+    let module = new(pool, image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
     if is_integrity_forced(image)? {
         module.Flags().write(LDRP_IMAGE_INTEGRITY_FORCED)?;
     }
@@ -39,8 +43,8 @@ pub fn remove(driver: GuestPtr<DRIVER_OBJECT>) -> Result<(), Fault> {
     driver.DriverSection().read()?.InLoadOrderLinks().unlink()
 }
 
-fn new(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>, path: &str) -> Result<Entry, Fault> {
-    let module: Entry = lock(&kernel().pool).new_object();
+fn new(pool: &Mutex<Pool>, image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>, path: &str) -> Result<Entry, Fault> {
+    let module: Entry = lock(pool).new_object();
     let name = path.rsplit_once('\\').map_or(path, |(_, name)| name);
     module.DllBase().write(image)?;
     module.SizeOfImage().write(size)?;

@@ -11,7 +11,7 @@ use windows_constants::device::ERROR_LOG_LIMIT_SIZE;
 
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 /// The registrations of a driver.
 #[derive(Default)]
@@ -30,12 +30,13 @@ routines! { pub(super) ROUTINES;
         size: u32,
         place: Out<GuestPtr<u8>>,
     ) -> Outcome {
-        let mut registrations = lock(&kernel().registrations);
+        let Kernel { pool, registrations, .. } = kernel();
+        let mut registrations = lock(registrations);
         if registrations.extensions.contains_key(&client.address()) {
             place.set(GuestPtr::NULL)?;
             return fail(NtStatus::ObjectNameCollision);
         }
-        let memory: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(size.into())?;
+        let memory: GuestPtr<u8> = lock(pool).try_new_objects(size.into())?;
         registrations.extensions.insert(client.address(), memory.address());
         place.set(memory)?;
         done(())
@@ -141,8 +142,9 @@ pub fn reinitialize(driver: GuestPtr<DRIVER_OBJECT>) {
 
 /// Removes all registrations after the driver was unloaded.
 pub fn forget() {
-    let Registrations { extensions, .. } = std::mem::take(&mut *lock(&kernel().registrations));
+    let Kernel { pool, registrations, .. } = kernel();
+    let Registrations { extensions, .. } = std::mem::take(&mut *lock(registrations));
     for memory in extensions.into_values() {
-        lock(&kernel().pool).free_object(memory);
+        lock(pool).free_object(memory);
     }
 }

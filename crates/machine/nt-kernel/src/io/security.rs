@@ -10,7 +10,7 @@ use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::pool;
 use crate::rtl::security::DescriptorParts;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The size of a token, which is opaque.
 const TOKEN: u64 = 0x100;
@@ -234,11 +234,12 @@ routines! { pub(super) ROUTINES;
 
 /// Returns the token of the local system account. The first call creates it.
 pub(super) fn token() -> u64 {
-    if let Some(token) = lock(&kernel().objects).token() {
+    let Kernel { objects, pool, .. } = kernel();
+    if let Some(token) = lock(objects).token() {
         return token;
     }
-    let token = lock(&kernel().pool).object(TOKEN);
-    lock(&kernel().objects).set_token(token);
+    let token = lock(pool).object(TOKEN);
+    lock(objects).set_token(token);
     token
 }
 

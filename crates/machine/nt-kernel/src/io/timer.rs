@@ -7,8 +7,9 @@ use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, routines};
 
 use crate::pool;
+use crate::sync::scheduler::Scheduler;
 use crate::sync::scheduler::Timer;
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 /// The period of a device's timer: one second in units of 100 ns.
 const SECOND: u64 = 10_000_000;
@@ -42,7 +43,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn ExCancelTimer(timer: GuestPtr<EX_TIMER>, _parameters: Ignored<GuestPtr<Opaque>>) -> bool {
-        cancel(timer)
+        let Kernel { scheduler, .. } = kernel();
+        cancel(scheduler, timer)
     }
 
     #[irql(DISPATCH)]
@@ -52,9 +54,10 @@ routines! { pub(super) ROUTINES;
         wait: bool,
         _parameters: Ignored<GuestPtr<Opaque>>,
     ) -> bool {
-        let was_set = stop && cancel(timer);
+        let Kernel { scheduler, .. } = kernel();
+        let was_set = stop && cancel(scheduler, timer);
         if wait {
-            kernel().scheduler.wait_for_job(timer.address());
+            scheduler.wait_for_job(timer.address());
         }
         pool::free(timer.address(), None);
         was_set
@@ -83,7 +86,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn IoStopTimer(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
-        cancel(device.Timer().read()?);
+        let Kernel { scheduler, .. } = kernel();
+        cancel(scheduler, device.Timer().read()?);
         Ok(())
     }
 }
@@ -97,19 +101,20 @@ fn set(
     callback: GuestPtr<Code>,
     arguments: Vec<u64>,
 ) -> bool {
-    let due = kernel().scheduler.deadline(due);
-    let was_set = cancel(timer);
+    let Kernel { scheduler, .. } = kernel();
+    let due = scheduler.deadline(due);
+    let was_set = cancel(scheduler, timer);
     let action = move || {
         call_back(name, DISPATCH, callback, &arguments);
     };
     let key = timer.address();
     let action = Some(Arc::new(action) as _);
     let timer = Timer { key, due, period, signals: None, action, from: call.from };
-    kernel().scheduler.change(|state| state.timers.push(timer));
+    scheduler.change(|state| state.timers.push(timer));
     was_set
 }
 
-fn cancel(timer: GuestPtr<EX_TIMER>) -> bool {
+fn cancel(scheduler: &Scheduler, timer: GuestPtr<EX_TIMER>) -> bool {
     let key = timer.address();
-    kernel().scheduler.change(|state| state.unset(key) | state.undefer(key))
+    scheduler.change(|state| state.unset(key) | state.undefer(key))
 }

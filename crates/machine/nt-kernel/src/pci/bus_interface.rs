@@ -8,7 +8,7 @@ use nt_verifier::verify::gap;
 use windows_constants::plug_play::{GUID_BUS_INTERFACE_STANDARD, PCI_WHICHSPACE_CONFIG};
 
 use super::space::{read, write};
-use crate::kernel;
+use crate::{Kernel, kernel};
 
 /// The identifier of the interface.
 pub(crate) const ID: Guid = Guid::from_u128(GUID_BUS_INTERFACE_STANDARD);
@@ -74,12 +74,13 @@ routines! { FUNCTIONS;
 
 /// Stores the interface. Returns its context, or `None` if the driver has no room for it.
 pub(crate) fn provide(place: GuestPtr<INTERFACE>, room: u16) -> Result<Option<u64>, Fault> {
+    let Kernel { table, .. } = kernel();
     let size = size_of::<BUS_INTERFACE_STANDARD>() as u16;
     if room < size {
         return Ok(None);
     }
-    let context = kernel().table.page_table();
-    let routine = |name: &str| GuestPtr::<Code>::new(kernel().table.address(name).unwrap_or_default());
+    let context = table.page_table();
+    let routine = |name: &str| GuestPtr::<Code>::new(table.address(name).unwrap_or_default());
     place.cast::<BUS_INTERFACE_STANDARD>().write(BUS_INTERFACE_STANDARD {
         Size: size,
         Version: VERSION,

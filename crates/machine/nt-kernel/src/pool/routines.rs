@@ -12,7 +12,7 @@ use windows_constants::memory::{
 use super::blocks::text;
 use super::kind::{EXECUTABLE, Kind};
 use super::paging;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The kinds of pool: a caller names one.
 const KINDS: u64 = POOL_FLAG_NON_PAGED | POOL_FLAG_NON_PAGED_EXECUTE | POOL_FLAG_PAGED;
@@ -208,23 +208,24 @@ fn allocate_special(call: &Call, size: u64, tag: [u8; 4]) -> Option<GuestPtr<u8>
 
 /// Frees pool of the driver.
 pub fn free(address: u64, tag: Option<u32>) {
+    let Kernel { pool, scheduler, .. } = kernel();
     let irql = thread::irql();
     if irql >= DISPATCH && paging::is_pool(address) {
         let names = [Wdm::IrqlExFree1, Wdm::IrqlExFree2, Wdm::IrqlExFree3];
         let breach = Breach::from(Rule::IrqlTooHigh).named_all(&names);
         verify::find(breach, format_args!("frees paged pool at IRQL {irql}, allowed up to 1"));
     }
-    let range = lock(&kernel().pool).range(address);
+    let range = lock(pool).range(address);
     if let Some((start, end)) = range {
         let is_inside = |address: u64| address >= start && address < end;
-        let armed = kernel().scheduler.look(|state| {
+        let armed = scheduler.look(|state| {
             state.timers.iter().any(|timer| timer.signals.is_some_and(|object| is_inside(object.address())))
         });
         if armed {
             verify::find(Rule::TimerLeak, format_args!("frees memory that contains a set timer"));
-            kernel().scheduler.change(|state| state.timers.retain(|timer| !is_inside(timer.key)));
+            scheduler.change(|state| state.timers.retain(|timer| !is_inside(timer.key)));
         }
     }
     let from = thread::site().map_or(0, |site| site.from);
-    lock(&kernel().pool).free(address, tag, from, false);
+    lock(pool).free(address, tag, from, false);
 }

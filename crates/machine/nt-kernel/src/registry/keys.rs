@@ -15,7 +15,7 @@ use crate::config::{Config, RegistryKey, RegistryValue};
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::ex::paths::parent;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The parent of the service keys.
 pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\Services\";
@@ -279,9 +279,10 @@ pub fn change<R>(body: impl FnOnce(&mut Registry) -> R) -> R {
 
 /// Notes that the driver looks for a value that does not exist, with the option that sets it.
 fn note_missing(path: &str, name: &str) {
-    let known = [(HARDWARE, "device"), (SOFTWARE, "driver"), (&parameters(&kernel().config.name), "parameters")];
+    let Kernel { config, missing_values, .. } = kernel();
+    let known = [(HARDWARE, "device"), (SOFTWARE, "driver"), (&parameters(&config.name), "parameters")];
     let key = known.into_iter().find(|(known, _)| path.eq_ignore_ascii_case(known)).map_or(path, |(_, key)| key);
-    lock(&kernel().missing_values).insert(format!(r"{key}\{name}"));
+    lock(missing_values).insert(format!(r"{key}\{name}"));
     gap::note(format!(r"the driver looked for the registry value {name}: set it with --registry {key}\{name}=VALUE"));
 }
 

@@ -1,5 +1,7 @@
 //! The `Rtl` routines for the registry, such as `RtlQueryRegistryValues` with its query table.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, Opaque};
@@ -14,7 +16,9 @@ use super::keys::{SERVICES, Value, change, note_missing_key};
 use crate::ex::handle::KernelHandle;
 use crate::ex::keys::{Change, around};
 use crate::ex::{KeyOperation, object};
-use crate::{call_back, kernel, lock};
+use crate::pool::Pool;
+use crate::registry::keys::Registry;
+use crate::{Kernel, call_back, kernel, lock};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 
@@ -117,6 +121,7 @@ fn query(
     table: GuestPtr<RTL_QUERY_REGISTRY_TABLE>,
     context: GuestPtr<Opaque>,
 ) -> Outcome {
+    let Kernel { pool, registry, .. } = kernel();
     let Some(top) = key(location, path, false)? else {
         return if location & RTL_REGISTRY_OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
     };
@@ -132,10 +137,10 @@ fn query(
         }
         let name = entry.Name.text()?;
         if entry.Flags & RTL_QUERY_REGISTRY_SUBKEY == 0 {
-            value(call, &entry, current, &name, context)?;
+            value(pool, registry, call, &entry, current, &name, context)?;
         } else {
-            let path = lock(&kernel().registry).path(Some(current), &name).unwrap_or_default();
-            let below = lock(&kernel().registry).key(&path, false);
+            let path = lock(registry).path(Some(current), &name).unwrap_or_default();
+            let below = lock(registry).key(&path, false);
             current = below.unwrap_or(current);
             if below.is_none() && entry.Flags & RTL_QUERY_REGISTRY_REQUIRED != 0 {
                 return fail(NOT_FOUND);
@@ -146,8 +151,16 @@ fn query(
 }
 
 /// Processes one entry of the table: calls its routine, or stores the value at its context.
-fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, context: GuestPtr<Opaque>) -> Outcome {
-    let found = lock(&kernel().registry).value(key, name);
+fn value(
+    pool: &Mutex<Pool>,
+    registry: &Mutex<Registry>,
+    call: &Call,
+    entry: &RTL_QUERY_REGISTRY_TABLE,
+    key: u64,
+    name: &str,
+    context: GuestPtr<Opaque>,
+) -> Outcome {
+    let found = lock(registry).value(key, name);
     let (kind, data) = match found {
         Some(value) => value,
         None if entry.Flags & RTL_QUERY_REGISTRY_REQUIRED != 0 => return fail(NOT_FOUND),
@@ -155,7 +168,7 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, co
         None => default(entry)?,
     };
     if entry.Flags & RTL_QUERY_REGISTRY_DIRECT == 0 {
-        let memory: GuestPtr<u8> = lock(&kernel().pool).new_objects(data.len() as u64 + 2);
+        let memory: GuestPtr<u8> = lock(pool).new_objects(data.len() as u64 + 2);
         if memory.is_null() {
             return fail(NtStatus::NoMemory);
         }
@@ -164,7 +177,7 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, co
         let place = entry.EntryContext.address();
         let arguments = [entry.Name.address(), kind.into(), memory.address(), size, context.address(), place];
         let status = call_back("QueryRoutine", PASSIVE, entry.QueryRoutine, &arguments);
-        lock(&kernel().pool).free_object(memory.address());
+        lock(pool).free_object(memory.address());
         return Ok(NtStatus::from_int(status as u32).ok()?);
     }
     if entry.Flags & RTL_QUERY_REGISTRY_TYPECHECK != 0 && entry.DefaultType >> 24 != kind {
@@ -173,7 +186,7 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, co
     if kind == REG_MULTI_SZ && entry.Flags & RTL_QUERY_REGISTRY_NOEXPAND == 0 {
         return fail(NtStatus::InvalidParameter);
     }
-    direct(call, entry.EntryContext, kind, &data)
+    direct(pool, call, entry.EntryContext, kind, &data)
 }
 
 fn default(entry: &RTL_QUERY_REGISTRY_TABLE) -> Result<Value, Fault> {
@@ -186,7 +199,7 @@ fn default(entry: &RTL_QUERY_REGISTRY_TABLE) -> Result<Value, Fault> {
 }
 
 /// Stores a value at the context of the entry: strings as a `UNICODE_STRING`, other values as bytes.
-fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
+fn direct(pool: &Mutex<Pool>, call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
     let too_small = || fail(NtStatus::BufferTooSmall);
     if let REG_SZ | REG_EXPAND_SZ | REG_MULTI_SZ = kind {
         // A `UNICODE_STRING` has at most 0xFFFF bytes; Windows truncates longer values.
@@ -197,7 +210,7 @@ fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
         let mut buffer = string.Buffer().read()?;
         if buffer.is_null() {
             // The driver must free the buffer.
-            let memory = lock(&kernel().pool).allocate(length.into(), *b"RtlQ", true, call.from);
+            let memory = lock(pool).allocate(length.into(), *b"RtlQ", true, call.from);
             let Some(memory) = memory else { return fail(NtStatus::NoMemory) };
             (maximum, buffer) = (length, GuestPtr::new(memory));
         } else if maximum < length {

@@ -1,5 +1,7 @@
 //! The `Zw` routines for registry keys and values. The values that a driver writes exist as long as the host runs.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::{DEVICE_OBJECT, DRIVER_OBJECT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use nt_processor::memory::{GuestPtr, GuestSlice};
@@ -11,7 +13,9 @@ use crate::ex::KeyOperation;
 use crate::ex::handle::KernelHandle;
 use crate::ex::keys::{Change, around};
 use crate::ex::object;
-use crate::{kernel, lock};
+use crate::registry::keys::Registry;
+use crate::sync::scheduler::Scheduler;
+use crate::{Kernel, kernel, lock};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 
@@ -95,7 +99,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE), fails(NtStatus::InvalidHandle), keeps_nothing]
     fn ZwQueryKey(handle: KernelHandle, class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
-        store_key(class, (buffer, length), key(handle)?)
+        let Kernel { registry, scheduler, .. } = kernel();
+        store_key(registry, scheduler, class, (buffer, length), key(handle)?)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -106,16 +111,17 @@ routines! { pub(super) ROUTINES;
         buffer: GuestSlice<u8>,
         length: Out<u32>,
     ) -> Outcome {
+        let Kernel { registry, scheduler, .. } = kernel();
         let key = key(handle)?;
-        let mut registry = lock(&kernel().registry);
-        let Some(name) = registry.below(key).into_iter().nth(index as usize) else {
+        let mut keys = lock(registry);
+        let Some(name) = keys.below(key).into_iter().nth(index as usize) else {
             return fail(NtStatus::NoMoreEntries);
         };
-        let path = registry.path(Some(key), &name).unwrap_or_default();
-        let Some(below) = registry.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
-        drop(registry);
+        let path = keys.path(Some(key), &name).unwrap_or_default();
+        let Some(below) = keys.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
+        drop(keys);
         // `ZwEnumerateKey` does not return the full path of a subkey.
-        if class == KeyNameInformation { fail(NtStatus::InvalidParameter) } else { store_key(class, (buffer, length), below) }
+        if class == KeyNameInformation { fail(NtStatus::InvalidParameter) } else { store_key(registry, scheduler, class, (buffer, length), below) }
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -255,12 +261,12 @@ fn store_value(class: i32, target: Target, name: &str, (kind, data): keys::Value
 }
 
 /// Stores information about a key. Keys have no class name.
-fn store_key(class: i32, target: Target, key: u64) -> Outcome {
+fn store_key(registry: &Mutex<Registry>, scheduler: &Scheduler, class: i32, target: Target, key: u64) -> Outcome {
     let path = path(key);
     let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let whole = units(&path);
     let name = units(path.rsplit_once('\\').map_or(&*path, |(_, name)| name));
-    let time = kernel().scheduler.system_time().to_le_bytes();
+    let time = scheduler.system_time().to_le_bytes();
     // The title index, then the offset and the length of the class name.
     let title = 0;
     let no_class = [u32::MAX, 0];
@@ -268,7 +274,7 @@ fn store_key(class: i32, target: Target, key: u64) -> Outcome {
         KeyBasicInformation => (vec![title, name.len() as u32], name),
         KeyNodeInformation => (vec![title, no_class[0], no_class[1], name.len() as u32], name),
         KeyFullInformation => {
-            let mut registry = lock(&kernel().registry);
+            let mut registry = lock(registry);
             let below = registry.below(key);
             let longest = below.iter().map(|name| units(name).len()).max().unwrap_or_default();
             let values: Vec<(usize, usize)> = registry

@@ -9,20 +9,23 @@ use nt_verifier::verify::{self, Rule, Wdm};
 use super::irql;
 use super::scheduler::State;
 use crate::pool;
-use crate::{kernel, lock, request_rules};
+use crate::sync::scheduler::Scheduler;
+use crate::{Kernel, kernel, lock, request_rules};
 
 routines! { pub(super) ROUTINES;
     /// Always returns `STATUS_SUCCESS`, as its page says.
     #[irql(DISPATCH), keeps]
     fn ExInitializeResourceLite(&call, resource: GuestPtr<ERESOURCE>) -> Outcome {
-        initialize(resource)?;
-        lock(&kernel().io).register("resource", resource.address(), call.from);
+        let Kernel { io, scheduler, .. } = kernel();
+        initialize(scheduler, resource)?;
+        lock(io).register("resource", resource.address(), call.from);
         done(())
     }
 
     #[irql(DISPATCH)]
     fn ExReinitializeResourceLite(resource: GuestPtr<ERESOURCE>) -> Outcome {
-        done(initialize(resource)?)
+        let Kernel { scheduler, .. } = kernel();
+        done(initialize(scheduler, resource)?)
     }
 
     #[irql(DISPATCH)]
@@ -216,8 +219,8 @@ fn until(condition: impl Fn() -> Result<bool, Fault>) -> Result<(), Fault> {
     met.unwrap_or(Ok(()))
 }
 
-fn initialize(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
-    kernel().scheduler.change(|state| {
+fn initialize(scheduler: &Scheduler, resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
+    scheduler.change(|state| {
         state.readers.retain(|(known, _), _| *known != resource.address());
         state.owners.remove(&resource.address());
     });

@@ -10,7 +10,7 @@ use nt_verifier::verify::{self, Rule, Wdm};
 use windows_releases::Release as Os;
 
 use super::irql;
-use crate::{kernel, lock, request_rules};
+use crate::{Kernel, kernel, lock, request_rules};
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -334,17 +334,18 @@ fn try_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs, from: u64) -> Result<
 }
 
 fn release_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs) -> Result<(), Fault> {
+    let Kernel { locks, scheduler, .. } = kernel();
     if mutex.Owner().read()? != thread::object() {
         verify::find(Rule::LockMisuse, format_args!("releases a fast mutex that this thread does not own"));
         return Ok(());
     }
     let old = mutex.OldIrql().read()?;
     mutex.Owner().write(GuestPtr::NULL)?;
-    lock(&kernel().locks).released(thread::number(), mutex.address());
+    lock(locks).released(thread::number(), mutex.address());
     match apcs {
         Apcs::Raised => _ = thread::set_irql(old as u8),
         Apcs::Guarded => irql::leave_guarded(),
         Apcs::Unchanged => {}
     }
-    kernel().scheduler.change(|_| mutex.Count().write(1))
+    scheduler.change(|_| mutex.Count().write(1))
 }

@@ -17,7 +17,7 @@ use super::event;
 use super::process::{self, SYSTEM};
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 /// The maximum number of system threads that run at the same time. Each has stacks in several ranges of memory, of which
 /// Linux allows 65,530.
@@ -110,14 +110,15 @@ fn create(
     start: GuestPtr<Code>,
     context: GuestPtr<Opaque>,
 ) -> Outcome {
-    if lock(&kernel().threads).running.len() >= MAX_THREADS {
+    let Kernel { pool, scheduler, threads, .. } = kernel();
+    if lock(threads).running.len() >= MAX_THREADS {
         return fail(NO_RESOURCES);
     }
-    let object: GuestPtr<THREAD> = lock(&kernel().pool).try_new_object()?;
+    let object: GuestPtr<THREAD> = lock(pool).try_new_object()?;
     object.Header().initialize(ThreadObject, 0)?;
     let handle = object::open("thread", object.address(), call.from)?;
-    kernel().scheduler.begin();
-    lock(&kernel().threads).running.push((object, call.from));
+    scheduler.begin();
+    lock(threads).running.push((object, call.from));
     let number = thread::reserve_number();
     // Its ID leads to its object, even before it runs.
     thread::announce(number, object.cast());
@@ -144,14 +145,15 @@ thread_local! {
 }
 
 fn finished(object: GuestPtr<THREAD>, number: u32) {
+    let Kernel { scheduler, threads, .. } = kernel();
     {
-        let mut threads = lock(&kernel().threads);
+        let mut threads = lock(threads);
         threads.running.retain(|(running, _)| *running != object);
         threads.ended.insert(object.address(), number);
     }
     thread::withdraw(number);
     event::signal(object.Header(), 1).or_stop();
-    kernel().scheduler.end();
+    scheduler.end();
 }
 
 /// Ends the calling thread: it never returns to the driver.

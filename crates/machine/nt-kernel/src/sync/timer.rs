@@ -10,7 +10,7 @@ use windows_constants::object::TimerNotificationObject;
 
 use super::dpc;
 use super::scheduler::{Action, Timer};
-use crate::kernel;
+use crate::{Kernel, kernel};
 
 /// A millisecond in 100 ns units.
 const MILLISECOND: u64 = 10_000;
@@ -67,8 +67,9 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn KeDelayExecutionThread(_mode: Ignored<i8>, _alertable: Ignored<bool>, interval: GuestPtr<i64>) -> Outcome {
-        let deadline = kernel().scheduler.deadline(interval.read()?);
-        kernel().scheduler.wait_until(deadline);
+        let Kernel { scheduler, .. } = kernel();
+        let deadline = scheduler.deadline(interval.read()?);
+        scheduler.wait_until(deadline);
         done(())
     }
 
@@ -89,8 +90,9 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeQueryInterruptTimePrecise(counter: Out<u64>) -> Result<u64, Fault> {
-        counter.set_if_wanted(kernel().scheduler.now())?;
-        Ok(kernel().scheduler.now())
+        let Kernel { scheduler, .. } = kernel();
+        counter.set_if_wanted(scheduler.now())?;
+        Ok(scheduler.now())
     }
 
     #[irql(ANY)]
@@ -172,15 +174,16 @@ fn initialize(timer: GuestPtr<KTIMER>, kind: u8) -> Result<(), Fault> {
 }
 
 fn set(call: &Call, timer: GuestPtr<KTIMER>, due: i64, period: u32, dpc: GuestPtr<KDPC>) -> Result<bool, Fault> {
-    let due = kernel().scheduler.deadline(due);
-    let was_set = kernel().scheduler.change(|state| state.unset(timer.address()));
+    let Kernel { scheduler, .. } = kernel();
+    let due = scheduler.deadline(due);
+    let was_set = scheduler.change(|state| state.unset(timer.address()));
     timer.Header().SignalState().write(0)?;
     let action = dpc.non_null().map(|dpc| -> Action { Arc::new(move || dpc::run(dpc)) });
     let key = timer.address();
     let period = u64::from(period) * MILLISECOND;
     let entry = Timer { key, due, period, signals: Some(timer.Header()), action, from: call.from };
     thread::job_queued();
-    kernel().scheduler.change(|state| state.timers.push(entry));
+    scheduler.change(|state| state.timers.push(entry));
     Ok(was_set)
 }
 

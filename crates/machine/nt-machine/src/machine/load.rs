@@ -12,7 +12,7 @@ use nt_kernel::pool::paging;
 use nt_kernel::registry::keys;
 use nt_kernel::sync::scheduler::Timer;
 use nt_kernel::sync::thread;
-use nt_kernel::{call_back, etw, kernel, lock};
+use nt_kernel::{Kernel, call_back, etw, kernel, lock};
 use nt_processor::cpu::switch;
 use nt_processor::image::{self, DRIVER, Leaving};
 use nt_processor::layout::DRIVER_OBJECT;
@@ -51,7 +51,8 @@ impl Resident {
 
 /// Returns why this Windows does not even map an image.
 fn refused(guest: &Guest) -> Option<(NtStatus, String)> {
-    let os = kernel().config.os;
+    let Kernel { config, table, .. } = kernel();
+    let os = config.os;
     let needed = guest.layout.subsystem_version;
     let nt = os.nt_version();
     let image = guest.described();
@@ -65,7 +66,7 @@ fn refused(guest: &Guest) -> Option<(NtStatus, String)> {
             let reason = format!("{image} imports {name} from {}, which does not export it", library.name);
             return library.export(&name).is_none().then_some((NtStatus::DriverEntryPointNotFound, reason));
         }
-        kernel().table.is_hidden(&name).then(|| {
+        table.is_hidden(&name).then(|| {
             let hidden = || format!("{image} imports {name}, which is hidden");
             (NtStatus::DriverEntryPointNotFound, os.lacks(&name).unwrap_or_else(hidden))
         })
@@ -165,10 +166,11 @@ fn load_all(guests: &Guests) -> std_io::Result<Loaded> {
 
 /// Maps an image and calls its entry point, `DllInitialize` if it is loaded as an export driver. Returns the status.
 fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
+    let Kernel { config, io, pool, registry, scheduler, .. } = kernel();
     let number = guest.number;
     let layout = &guest.layout;
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
-    let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;
+    let cookie = scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;
     let mapped = Mapped::new(layout, cookie, address(switch::guard_check), address(switch::guard_dispatch), |index| {
         layout.imports.get(index).map_or(0, resolve)
     })?;
@@ -177,25 +179,25 @@ fn load(guest: &Guest, is_library: bool) -> std_io::Result<NtStatus> {
     paging::add_sections(mapped.pageable());
     image::loaded(number, &guest.name, guest.role == Role::Framework, region, layout);
     system_calls::forbid(region);
-    if let Some(arena) = lock(&kernel().pool).arena() {
+    if let Some(arena) = lock(pool).arena() {
         system_calls::forbid_pool(arena);
     }
     layers().verifier.findings().set_base(number, region.base);
     let service = guest.service();
-    lock(&kernel().registry).add_service(service);
+    lock(registry).add_service(service);
     let made =
         device::new_driver(GuestPtr::new(region.base), region.size as u32, entry, service, &keys::service(service));
     let (driver, path) = made.or_stop();
     if number == DRIVER {
-        lock(&kernel().io).driver = driver;
+        lock(io).driver = driver;
         // The callbacks first: they copy instructions, which have no breakpoints yet.
-        if let Some(callbacks) = &kernel().config.callbacks {
+        if let Some(callbacks) = &config.callbacks {
             callbacks.install(region.base)?;
         }
-        if let Some(coverage) = &kernel().config.coverage {
+        if let Some(coverage) = &config.coverage {
             coverage.install(region.base);
         }
-        if let Some(BeforeEntry(function)) = &kernel().config.before_entry {
+        if let Some(BeforeEntry(function)) = &config.before_entry {
             function(region.base);
         }
     }
@@ -273,8 +275,9 @@ fn unload_others() {
 
 /// Records the injected failures that did not happen, because the driver did not make the call.
 fn report_calls_that_did_not_fail() {
-    let calls = kernel().table.fallible_calls();
-    for failure in &kernel().config.failures {
+    let Kernel { config, table, .. } = kernel();
+    let calls = table.fallible_calls();
+    for failure in &config.failures {
         let routine = &failure.routine;
         let count = calls.iter().find(|(name, _)| name == routine).map_or(0, |(_, count)| *count);
         if count < failure.call.unwrap_or(1) {

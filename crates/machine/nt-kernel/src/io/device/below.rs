@@ -15,7 +15,7 @@ use crate::config::Below;
 use crate::io::{device, mdl, request};
 use crate::sync::irql;
 use crate::sync::scheduler::Timer;
-use crate::{RequestKind, kernel, lock};
+use crate::{Kernel, RequestKind, kernel, lock};
 
 /// How the next requests complete, before the scripts of the configuration apply.
 #[derive(Debug, Default)]
@@ -78,14 +78,15 @@ impl Response {
 /// Returns the scripted response of the device with this name, or of the device below the driver if there is no name.
 /// Returns `None` if no script matches the request.
 pub fn response(device: Option<&str>, kind: RequestKind, code: u32) -> Option<Response> {
+    let Kernel { answers, config, .. } = kernel();
     // A script without a kind does not apply to plug and play, power, open and close requests.
     let any = kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE);
     let fits =
         |below: &Below| below.kind.map_or(any, |known| known == kind) && below.code.is_none_or(|known| known == code);
     let is_next = |below: &Below| (below.device.is_none() || below.device.as_deref() == device) && fits(below);
-    let next = if any { kernel().answers.take(is_next) } else { None };
+    let next = if any { answers.take(is_next) } else { None };
     let below = next.or_else(|| {
-        let mut scripts = kernel().config.below.iter();
+        let mut scripts = config.below.iter();
         scripts.find(|below| below.device.as_deref() == device && fits(below)).cloned()
     })?;
     let delay = u64::try_from(below.delay.as_nanos() / 100).unwrap_or(u64::MAX);
@@ -114,14 +115,15 @@ pub fn note_missing(name: &str) {
 
 /// Runs `action` after a delay, at `DISPATCH_LEVEL`, like the DPC of an interrupt.
 pub fn later(key: u64, delay: u64, action: impl Fn() + Send + Sync + 'static) {
-    let due = kernel().scheduler.now().saturating_add(delay);
+    let Kernel { scheduler, .. } = kernel();
+    let due = scheduler.now().saturating_add(delay);
     let at_dispatch = move || {
         let old = irql::raise(DISPATCH);
         action();
         irql::lower(old);
     };
     let timer = Timer { key, due, period: 0, signals: None, action: Some(Arc::new(at_dispatch)), from: 0 };
-    kernel().scheduler.change(|state| state.timers.push(timer));
+    scheduler.change(|state| state.timers.push(timer));
 }
 
 /// Completes an IRP as scripted. Returns `None` if no script matches it.

@@ -11,7 +11,7 @@ use windows_constants::device::DEVICE_INTERFACE_INCLUDE_NONACTIVE;
 
 use crate::ex::object;
 use crate::io::device;
-use crate::{kernel, lock, pci};
+use crate::{Kernel, kernel, lock, pci};
 
 /// A `DEVPROPKEY`.
 type Key = [u8; 20];
@@ -73,11 +73,12 @@ routines! { pub(super) ROUTINES;
         flags: u32,
         place: Out<GuestPtr<u16>>,
     ) -> Outcome {
+        let Kernel { interfaces, pool, .. } = kernel();
         let class = format!("{{{}}}", class.id()?);
         let wanted = |(link, enabled): &(&String, &bool)| {
             (**enabled || flags & DEVICE_INTERFACE_INCLUDE_NONACTIVE != 0) && link.contains(&class)
         };
-        let links: String = lock(&kernel().interfaces)
+        let links: String = lock(interfaces)
             .enabled
             .iter()
             .filter(wanted)
@@ -85,7 +86,7 @@ routines! { pub(super) ROUTINES;
             .chain(["\0".to_owned()])
             .collect();
         let units: Vec<u16> = links.encode_utf16().collect();
-        let memory = lock(&kernel().pool).allocate(units.len() as u64 * 2, *b"IfLs", true, call.from);
+        let memory = lock(pool).allocate(units.len() as u64 * 2, *b"IfLs", true, call.from);
         let Some(list) = memory.map(GuestPtr::<u16>::new) else { return fail(NO_RESOURCES) };
         list.write_all(&units)?;
         place.set(list)?;
@@ -158,14 +159,15 @@ fn register(
     reference: Option<GuestPtr<UNICODE_STRING>>,
     place: GuestPtr<UNICODE_STRING>,
 ) -> Outcome {
+    let Kernel { interfaces, pool, .. } = kernel();
     let text = link(class, &reference.map(GuestPtr::<UNICODE_STRING>::text).transpose()?.unwrap_or_default());
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
     let size = units.len() as u16 * 2;
-    let memory = lock(&kernel().pool).allocate(size.into(), *b"IfNm", true, call.from);
+    let memory = lock(pool).allocate(size.into(), *b"IfNm", true, call.from);
     let Some(buffer) = memory.map(GuestPtr::new) else { return fail(NO_RESOURCES) };
     buffer.write_all(&units)?;
     place.set(size - 2, size, buffer)?;
-    lock(&kernel().interfaces).enabled.get_or_insert_with(text, || false);
+    lock(interfaces).enabled.get_or_insert_with(text, || false);
     Ok(())
 }
 

@@ -7,6 +7,8 @@ pub mod names;
 pub(super) mod remove_lock;
 pub mod stack;
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, GUID, UNICODE_STRING};
 use nt_processor::memory::{Code, Fault, GuestPtr, OrStop as _};
@@ -21,9 +23,10 @@ use windows_constants::device::{
 
 use crate::ex::object;
 use crate::io::modules;
+use crate::io::request::Io;
 use crate::io::request::rules;
 use crate::io::text::new_string;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 use stack::{attach_for_driver, detach, lower, top};
 
@@ -204,8 +207,9 @@ pub fn new_driver(
     name: &str,
     registry_path: &str,
 ) -> Result<(GuestPtr<DRIVER_OBJECT>, GuestPtr<UNICODE_STRING>), Fault> {
+    let Kernel { io, pool, .. } = kernel();
     let (driver, extension): (GuestPtr<DRIVER_OBJECT>, GuestPtr<DRIVER_EXTENSION>) = {
-        let mut pool = lock(&kernel().pool);
+        let mut pool = lock(pool);
         (pool.new_object(), pool.new_object())
     };
     driver.Type().write(IO_TYPE_DRIVER)?;
@@ -217,7 +221,7 @@ pub fn new_driver(
     driver.DriverName().write(new_string(&format!("\\Driver\\{name}"))?.read()?)?;
     driver.DriverInit().write(entry)?;
     extension.DriverObject().write(driver)?;
-    lock(&kernel().io).drivers.push(driver);
+    lock(io).drivers.push(driver);
     Ok((driver, new_string(registry_path)?))
 }
 
@@ -257,11 +261,12 @@ fn create_device(
     new: &Description,
     place: Out<GuestPtr<DEVICE_OBJECT>>,
 ) -> Outcome {
+    let Kernel { io, table, .. } = kernel();
     let name = name.text()?;
-    if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
+    if !name.is_empty() && lock(io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
-    let framework = kernel().table.address(FRAMEWORK_DISPATCH);
+    let framework = table.address(FRAMEWORK_DISPATCH);
     let [first, ..] = driver.MajorFunction().read()?;
     if framework == Some(first.address()) {
         let what = format_args!("creates a device in a driver whose IRPs the framework handles: use WdfDeviceCreate");
@@ -354,7 +359,8 @@ pub fn release(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
 pub(super) fn free_if_unused(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
     /// The object manager frees the memory when the driver has no references and handles.
     const UNREFERENCED: object::Lifetime = object::Lifetime { last_handle: |_| (), last_reference: free };
-    if is_idle(device)? {
+    let Kernel { io, .. } = kernel();
+    if is_idle(io, device)? {
         object::manage(device.address(), UNREFERENCED);
         object::end_if_unused(device.address());
     }
@@ -362,9 +368,9 @@ pub(super) fn free_if_unused(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Faul
 }
 
 /// Returns whether a device is deleted, has no open files, and is not held by the host.
-fn is_idle(device: GuestPtr<DEVICE_OBJECT>) -> Result<bool, Fault> {
+fn is_idle(io: &Mutex<Io>, device: GuestPtr<DEVICE_OBJECT>) -> Result<bool, Fault> {
     let is_candidate = {
-        let io = lock(&kernel().io);
+        let io = lock(io);
         io.deleted.contains(&device) && !io.held.contains(&device)
     };
     Ok(is_candidate && device.ReferenceCount().read()? <= 0)
@@ -372,12 +378,13 @@ fn is_idle(device: GuestPtr<DEVICE_OBJECT>) -> Result<bool, Fault> {
 
 /// Called when the driver has released its last reference to a deleted device.
 fn free(object: u64) {
+    let Kernel { io, pool, .. } = kernel();
     let device = GuestPtr::<DEVICE_OBJECT>::new(object);
-    if !is_idle(device).or_stop() {
+    if !is_idle(io, device).or_stop() {
         return;
     }
-    lock(&kernel().io).deleted.retain(|known| *known != device);
-    lock(&kernel().pool).free_object(object);
+    lock(io).deleted.retain(|known| *known != device);
+    lock(pool).free_object(object);
 }
 
 /// Keeps a device's memory until `body` returns. On Windows, the Plug and Play manager holds a reference to the device

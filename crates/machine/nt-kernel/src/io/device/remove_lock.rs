@@ -1,5 +1,7 @@
 //! Remove locks: who holds them, and whether a request is passed on without one.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::image;
@@ -14,8 +16,9 @@ use windows_constants::request::{
     IRP_MN_REMOVE_DEVICE, IRP_MN_SURPRISE_REMOVAL,
 };
 
+use crate::io::request::Io;
 use crate::io::request::dispatching::{self, Dispatch};
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 type Lock = GuestPtr<IO_REMOVE_LOCK>;
 
@@ -53,9 +56,10 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn IoReleaseRemoveLockEx(remove_lock: Lock, tag: GuestPtr<Opaque>, _size: Ignored<u32>) -> Result<(), Fault> {
-        if release(remove_lock, tag, &[]) {
+        let Kernel { io, scheduler, .. } = kernel();
+        if release(io, remove_lock, tag, &[]) {
             remove_lock.IoCount().fetch_sub(1)?;
-            kernel().scheduler.change(|_| ());
+            scheduler.change(|_| ());
         }
         Ok(())
     }
@@ -66,15 +70,16 @@ routines! { pub(super) ROUTINES;
         tag: GuestPtr<Opaque>,
         _size: Ignored<u32>,
     ) -> Result<(), Fault> {
-        if is_plug_and_play()? && !is_removing() {
+        let Kernel { io, scheduler, .. } = kernel();
+        if is_plug_and_play(io)? && !is_removing(io) {
             let breach = Rule::LockMisuse.named(Wdm::IoReleaseRemoveLockAndWaitOutsideRemoveDevice);
             verify::find(breach, format_args!("waits for the remove lock outside of IRP_MN_REMOVE_DEVICE"));
         }
         remove_lock.Removed().write(1)?;
         // One reference for the lock itself, one for the caller.
-        let held = release(remove_lock, tag, &[Wdm::RemoveLockCheck, Wdm::RemoveLockMnRemove]);
+        let held = release(io, remove_lock, tag, &[Wdm::RemoveLockCheck, Wdm::RemoveLockMnRemove]);
         remove_lock.IoCount().fetch_sub(1 + u32::from(held))?;
-        kernel().scheduler.wait(None, |_| is_free(remove_lock).transpose()).unwrap_or(Ok(()))
+        scheduler.wait(None, |_| is_free(remove_lock).transpose()).unwrap_or(Ok(()))
     }
 }
 
@@ -110,9 +115,9 @@ impl RemoveLocks {
 }
 
 /// Releases a remove lock. Returns whether it was held. A tag that is not known is a finding, with these names.
-fn release(remove_lock: Lock, tag: GuestPtr<Opaque>, names: &[Wdm]) -> bool {
+fn release(io: &Mutex<Io>, remove_lock: Lock, tag: GuestPtr<Opaque>, names: &[Wdm]) -> bool {
     let (known, held) = {
-        let mut io = lock(&kernel().io);
+        let mut io = lock(io);
         let Some(held) = io.remove_locks.holders.get_mut(&remove_lock) else { return true };
         let known = held.iter().rposition(|held| held.tag == tag);
         let any = known.or_else(|| held.len().checked_sub(1));
@@ -131,13 +136,13 @@ fn release(remove_lock: Lock, tag: GuestPtr<Opaque>, names: &[Wdm]) -> bool {
 }
 
 /// Returns whether the driver under test has an `AddDevice` routine.
-fn is_plug_and_play() -> Result<bool, Fault> {
-    let driver = lock(&kernel().io).driver;
+fn is_plug_and_play(io: &Mutex<Io>) -> Result<bool, Fault> {
+    let driver = lock(io).driver;
     Ok(!driver.DriverExtension().read()?.AddDevice().read()?.is_null())
 }
 
-fn is_removing() -> bool {
-    lock(&kernel().io).remove_locks.removing != 0
+fn is_removing(io: &Mutex<Io>) -> bool {
+    lock(io).remove_locks.removing != 0
 }
 
 /// Called when a dispatch routine begins.
@@ -150,9 +155,10 @@ pub(in crate::io) fn begins(call: &Dispatch) {
 /// Called when a dispatch routine has returned. Reports a lock that was acquired for an IRP, if this thread has completed
 /// the IRP, and releases it, so that the run can go on.
 pub(in crate::io) fn ended(call: &Dispatch) -> Result<(), Fault> {
+    let Kernel { io, scheduler, .. } = kernel();
     let tag = call.irp.cast::<Opaque>();
     let leaked: Vec<(Lock, Held)> = {
-        let locks = &mut lock(&kernel().io).remove_locks;
+        let locks = &mut lock(io).remove_locks;
         if (call.major, call.minor) == (IRP_MJ_PNP, IRP_MN_REMOVE_DEVICE) {
             locks.removing = locks.removing.saturating_sub(1);
         }
@@ -164,7 +170,7 @@ pub(in crate::io) fn ended(call: &Dispatch) -> Result<(), Fault> {
         let what = format_args!("completes the IRP without releasing the remove lock that it acquired for it");
         verify::find_at(breach, Some("IoAcquireRemoveLockEx"), held.from, what);
         remove_lock.IoCount().fetch_sub(1)?;
-        kernel().scheduler.change(|_| ());
+        scheduler.change(|_| ());
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use nt_verifier::verify::{self, Rule, Wdm};
 
 use super::names;
 use crate::io::device::{self, Device, Owner};
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
@@ -32,10 +32,11 @@ pub fn add_scripted_devices() -> Result<(), Fault> {
 }
 
 pub(in crate::io) fn new_device(name: &str, owner: Owner) -> Result<Object, Fault> {
-    let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().pool).new_object();
+    let Kernel { io, pool, .. } = kernel();
+    let driver: GuestPtr<DRIVER_OBJECT> = lock(pool).new_object();
     let device = device::new_device(driver, 0)?;
     let entry = Device { object: device, name: name.to_owned(), from: 0, owner };
-    lock(&kernel().io).devices.push(entry);
+    lock(io).devices.push(entry);
     Ok(device)
 }
 

@@ -1,5 +1,7 @@
 //! File objects: opens and closes devices.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::{ACCESS_STATE, DEVICE_OBJECT, FILE_OBJECT, IO_SECURITY_CONTEXT};
 use nt_processor::memory::{Fault, GuestPtr, OrStop as _};
@@ -18,7 +20,8 @@ use crate::io::request::client::{Mode, Submission, send};
 use crate::io::request::dispatch_routine;
 use crate::io::text::new_string;
 use crate::io::{device, security};
-use crate::{kernel, lock};
+use crate::pool::Pool;
+use crate::{Kernel, kernel, lock};
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
@@ -49,6 +52,7 @@ const SHARED: u64 = ((FILE_SHARE_READ | FILE_SHARE_WRITE) as u64) << 16 | FILE_A
 
 /// Opens a device. Its driver receives `IRP_MJ_CREATE` and may refuse.
 pub fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJECT>> {
+    let Kernel { pool, .. } = kernel();
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
@@ -59,7 +63,7 @@ pub fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJ
     let file = new_file(device, name)?;
     device.ReferenceCount().write(opened.wrapping_add(1))?;
     let (context, state) = {
-        let mut pool = lock(&kernel().pool);
+        let mut pool = lock(pool);
         (pool.try_new_object::<IO_SECURITY_CONTEXT>()?, pool.try_new_object::<ACCESS_STATE>()?)
     };
     state.OriginalDesiredAccess().write(ACCESS)?;
@@ -72,12 +76,12 @@ pub fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJ
     let submission = Submission { major: IRP_MJ_CREATE, mode, parameters, file, ..Submission::default() };
     let status = send(stack::top(device)?, &submission)?.status;
     for address in [context.address(), state.address()] {
-        lock(&kernel().pool).free_object(address);
+        lock(pool).free_object(address);
     }
     if status.is_success() {
         return Ok(file);
     }
-    forget(device, file)?;
+    forget(pool, device, file)?;
     fail(status)
 }
 
@@ -113,8 +117,9 @@ pub fn close(file: GuestPtr<FILE_OBJECT>) {
 
 /// Sends `IRP_MJ_CLOSE`, because the last reference to a file was released, and frees the file object.
 fn end(file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    let Kernel { pool, .. } = kernel();
     send_for_file(file, IRP_MJ_CLOSE)?;
-    forget(file.DeviceObject().read()?, file)
+    forget(pool, file.DeviceObject().read()?, file)
 }
 
 fn send_for_file(file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
@@ -125,8 +130,8 @@ fn send_for_file(file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
     Ok(())
 }
 
-fn forget(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    lock(&kernel().pool).free_object(file.address());
+fn forget(pool: &Mutex<Pool>, device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    lock(pool).free_object(file.address());
     if device::is_in_memory(device) {
         device.ReferenceCount().change(|count| count.wrapping_sub(1))?;
         device::free_if_unused(device)?;

@@ -17,7 +17,7 @@ use windows_constants::security::FILE_ALL_ACCESS;
 
 use super::volume::{self, Listed, Size};
 use crate::ex::paths::parent;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The handle of the folder, the length of the name and the name in `FILE_RENAME_INFORMATION`.
 const NAME_LENGTH_AT: usize = 16;
@@ -93,29 +93,28 @@ fn describe(file: GuestPtr<FILE_OBJECT>, class: u32, size: Size) -> Outcome<Vec<
 
 /// Changes a file of the volume. Returns the status.
 pub fn set(file: GuestPtr<FILE_OBJECT>, class: u32, information: &[u8]) -> Outcome<NtStatus> {
+    let Kernel { io, .. } = kernel();
     let word = information.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let short = NtStatus::InfoLengthMismatch;
     Ok(match (class, word) {
         (FileBasicInformation, _) => NtStatus::Success,
         (FileDispositionInformation | FileDispositionInformationEx, _) => match information.first() {
             // The lowest bit of the flags has the same meaning.
-            Some(goes) => lock(&kernel().io).volume.dispose(file.address(), *goes & 1 != 0),
+            Some(goes) => lock(io).volume.dispose(file.address(), *goes & 1 != 0),
             None => short,
         },
         (FileRenameInformation | FileRenameInformationEx, Some(flags)) => match new_path(file, information) {
-            Some(path) => lock(&kernel().io).volume.rename(
-                file.address(),
-                &path,
-                flags & u64::from(FILE_RENAME_REPLACE_IF_EXISTS) != 0,
-            ),
+            Some(path) => {
+                lock(io).volume.rename(file.address(), &path, flags & u64::from(FILE_RENAME_REPLACE_IF_EXISTS) != 0)
+            }
             None => short,
         },
         (FilePositionInformation, Some(position)) => {
             file.CurrentByteOffset().write(position)?;
             NtStatus::Success
         }
-        (FileEndOfFileInformation, Some(end)) => lock(&kernel().io).volume.set_end(file.address(), end),
-        (FileAllocationInformation, Some(size)) => lock(&kernel().io).volume.reserve(file.address(), size),
+        (FileEndOfFileInformation, Some(end)) => lock(io).volume.set_end(file.address(), end),
+        (FileAllocationInformation, Some(size)) => lock(io).volume.reserve(file.address(), size),
         (
             FilePositionInformation
             | FileEndOfFileInformation

@@ -7,7 +7,7 @@ use nt_verifier::routine::{Outcome, fail};
 use super::info;
 use super::tree::{Listed, Scan, Size};
 use crate::rtl::expression;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// A request for entries.
 #[derive(Clone, Debug)]
@@ -31,8 +31,9 @@ fn dots(path: &str) -> Vec<Listed> {
 
 /// Stores the next entries of an open folder in a buffer. Returns the status and the number of bytes.
 pub fn list(file: u64, query: &Query, buffer: GuestPtr<u8>, room: u32) -> Outcome<(NtStatus, u64)> {
+    let Kernel { io, .. } = kernel();
     let (entries, path, scan) = {
-        let volume = &mut lock(&kernel().io).volume;
+        let volume = &mut lock(io).volume;
         let entries = volume.list(file)?;
         let pattern = || Scan { pattern: query.pattern.to_uppercase(), returned: 0 };
         let scan = volume.scans.get_or_insert_with(file, pattern);
@@ -68,7 +69,7 @@ pub fn list(file: u64, query: &Query, buffer: GuestPtr<u8>, room: u32) -> Outcom
         buffer.write_all(encoded.first().and_then(|entry| entry.get(..room as usize)).unwrap_or_default())?;
         return Ok((NtStatus::BufferOverflow, room.into()));
     }
-    if let Some(scan) = lock(&kernel().io).volume.scans.get_mut(&file) {
+    if let Some(scan) = lock(io).volume.scans.get_mut(&file) {
         scan.returned += count;
     }
     Ok((NtStatus::Success, bytes))

@@ -22,7 +22,7 @@ use crate::io::device::{below, names, stack};
 use crate::io::request::client::{Completion, Mode, Submission, send};
 use crate::io::request::exchange;
 use crate::sync::event;
-use crate::{IoRequest, RequestKind, kernel, lock};
+use crate::{IoRequest, Kernel, RequestKind, kernel, lock};
 
 /// The size of `FILE_STANDARD_INFORMATION`, whose second member is `EndOfFile`.
 const STANDARD_SIZE: u32 = 24;
@@ -368,15 +368,16 @@ impl Signals {
 
 /// Queries or sets information about a file. The IRP uses a system buffer, which first holds `given`.
 fn inform(file: u64, major: u8, class: u32, room: u32, given: &[u8]) -> Outcome<(Completion, Vec<u8>)> {
+    let Kernel { pool, .. } = kernel();
     let (device, file) = device_of(file);
-    let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(room).max(8))?;
+    let buffer: GuestPtr<u8> = lock(pool).try_new_objects(u64::from(room).max(8))?;
     buffer.write_all(given)?;
     let parameters = [room.into(), class.into(), 0, 0];
     let submission = Submission { major, parameters, system_buffer: buffer, file, ..Submission::default() };
     let completion = send(stack::top(device)?, &submission)?;
     let count = if completion.status.is_success() { completion.information.min(room.into()) } else { 0 };
     let information = buffer.array(count).read()?;
-    lock(&kernel().pool).free_object(buffer.address());
+    lock(pool).free_object(buffer.address());
     Ok((completion, information))
 }
 

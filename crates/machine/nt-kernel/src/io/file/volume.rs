@@ -19,7 +19,7 @@ use crate::ex::paths::canonical;
 use crate::io::device::Owner;
 use crate::io::device::names::rest_behind;
 use crate::io::device::stack;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The device of the volume, and other names for its root and its folder of Windows.
 pub const DEVICE: &str = r"\Device\HarddiskVolume1";
@@ -64,14 +64,15 @@ pub fn new_object(path: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
 
 /// Creates or opens a file for a file object. Returns what was done.
 pub fn open(file: GuestPtr<FILE_OBJECT>, path: &str, disposition: u32, options: u32) -> Outcome<u64> {
-    let done = lock(&kernel().io).volume.create(path, disposition, options)?;
+    let Kernel { io, pool, .. } = kernel();
+    let done = lock(io).volume.create(path, disposition, options)?;
     let address = file.address();
-    lock(&kernel().io).volume.open.insert(address, folded(path));
-    let mut stream = lock(&kernel().io).volume.stream(address).unwrap_or_default();
+    lock(io).volume.open.insert(address, folded(path));
+    let mut stream = lock(io).volume.stream(address).unwrap_or_default();
     if stream.is_null() {
-        stream = lock(&kernel().pool).try_new_objects::<u64>(STREAM)?.cast();
+        stream = lock(pool).try_new_objects::<u64>(STREAM)?.cast();
     }
-    let mut io = lock(&kernel().io);
+    let mut io = lock(io);
     if let Some(node) = io.volume.of_file(address) {
         node.stream = stream;
         node.goes |= options & FILE_DELETE_ON_CLOSE != 0;

@@ -11,7 +11,7 @@ use nt_verifier::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Outc
 use windows_constants::plug_play::SERVICE_SYSTEM_START;
 
 use super::volume;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// Where the only partition of the disk begins, in bytes.
 const PARTITION: u64 = 0x10_0000;
@@ -36,10 +36,11 @@ routines! { pub(super) ROUTINES;
     /// Only drivers that start with the system may call it (`Start` of the service's key is 0 or 1).
     #[irql(APC), fails(NtStatus::TooLate), keeps_nothing]
     fn IoGetBootDiskInformation(information: GuestPtr<BOOTDISK_INFORMATION_EX>, size: u32) -> Outcome {
+        let Kernel { config, registry, .. } = kernel();
         if (size as usize) < size_of::<BOOTDISK_INFORMATION>() {
             return fail(NtStatus::InvalidParameter);
         }
-        if lock(&kernel().registry).start(&kernel().config.name).is_none_or(|start| start > SERVICE_SYSTEM_START) {
+        if lock(registry).start(&config.name).is_none_or(|start| start > SERVICE_SYSTEM_START) {
             return fail(NtStatus::TooLate);
         }
         let disk = BOOTDISK_INFORMATION {

@@ -4,6 +4,7 @@
 //! Other threads continue to run meanwhile, and the locks between the threads are real.
 
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
@@ -21,8 +22,10 @@ use windows_constants::plug_play::{
 
 use super::resources::{self, DEVICE_IRQL, Interrupt};
 use crate::io::device::stack;
+use crate::io::request::Io;
+use crate::pool::Pool;
 use crate::sync::{irql, spinlock};
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 /// The name of the registration: a driver must disconnect its interrupts before it is unloaded.
 const WHAT: &str = "connected interrupt";
@@ -63,23 +66,25 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE)]
     fn IoDisconnectInterrupt(object: Object) {
-        disconnect_driver(object);
+        let Kernel { io, pool, .. } = kernel();
+        disconnect_driver(io, pool, object);
     }
 
     #[irql(PASSIVE)]
     fn IoDisconnectInterruptEx(params: GuestPtr<IO_DISCONNECT_INTERRUPT_PARAMETERS>) -> Result<(), Fault> {
+        let Kernel { io, pool, .. } = kernel();
         let context = params.ConnectionContext().read()?;
         if params.Version().read()? != CONNECT_MESSAGE_BASED {
-            disconnect_driver(context.cast());
+            disconnect_driver(io, pool, context.cast());
             return Ok(());
         }
         let table = context.cast::<IO_INTERRUPT_MESSAGE_INFO>();
         for entry in
             table.after::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>().array(table.MessageCount().read()?.into()).places()
         {
-            disconnect_driver(entry.InterruptObject().read()?);
+            disconnect_driver(io, pool, entry.InterruptObject().read()?);
         }
-        lock(&kernel().pool).free_object(table.address());
+        lock(pool).free_object(table.address());
         Ok(())
     }
 
@@ -187,10 +192,10 @@ pub fn disconnect(object: Object) -> bool {
     connected.len() != before
 }
 
-fn disconnect_driver(object: Object) {
+fn disconnect_driver(io: &Mutex<Io>, pool: &Mutex<Pool>, object: Object) {
     if disconnect(object) {
-        lock(&kernel().io).forget(WHAT, object.address());
-        lock(&kernel().pool).free_object(object.address());
+        lock(io).forget(WHAT, object.address());
+        lock(pool).free_object(object.address());
     } else {
         verify::find(Rule::BadArgument, format_args!("{object:#x} is not a connected interrupt"));
     }
@@ -227,7 +232,8 @@ pub fn release(kind: LockKind, object: Object, old: u8) -> Result<(), Fault> {
 /// Raises an interrupt of a device: calls the connected service routines until one handles the interrupt. Returns
 /// whether one did, or `None` if none is connected.
 pub fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool> {
-    let connected = lock(&kernel().interrupts).connected.clone();
+    let Kernel { interrupts, scheduler, .. } = kernel();
+    let connected = lock(interrupts).connected.clone();
     let of_device = |known: &&Connected| known.number == number && (known.device.is_null() || known.device == device);
     let connected: Vec<&Connected> = connected.iter().filter(of_device).collect();
     if connected.is_empty() {
@@ -237,9 +243,9 @@ pub fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool> {
         if known.is_passive {
             return (known.serve)();
         }
-        kernel().scheduler.change(|state| state.interrupted += 1);
+        scheduler.change(|state| state.interrupted += 1);
         let claimed = (known.serve)();
-        kernel().scheduler.change(|state| state.interrupted -= 1);
+        scheduler.change(|state| state.interrupted -= 1);
         claimed
     }))
 }

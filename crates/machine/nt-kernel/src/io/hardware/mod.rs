@@ -16,7 +16,7 @@ use windows_constants::plug_play::{PCI_INVALID_VENDORID, PCIConfiguration};
 use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::pool::Kind;
-use crate::{kernel, lock, pci, shared_data};
+use crate::{Kernel, kernel, lock, pci, shared_data};
 
 /// What a read returns if the slot has no device.
 const NO_DEVICE: [u8; 2] = PCI_INVALID_VENDORID.to_le_bytes();
@@ -57,13 +57,14 @@ routines! { OWN;
     /// Drivers count their devices in this structure. All counts start at 0, because there are no other drivers.
     #[irql(PASSIVE)]
     fn IoGetConfigurationInformation() -> Result<GuestPtr<CONFIGURATION_INFORMATION>, Fault> {
-        let known = lock(&kernel().io).configuration;
+        let Kernel { io, pool, .. } = kernel();
+        let known = lock(io).configuration;
         if !known.is_null() {
             return Ok(known);
         }
-        let made = lock(&kernel().pool).new_objects::<CONFIGURATION_INFORMATION>(1);
+        let made = lock(pool).new_objects::<CONFIGURATION_INFORMATION>(1);
         made.Version().write(size_of::<CONFIGURATION_INFORMATION>() as u32)?;
-        lock(&kernel().io).configuration = made;
+        lock(io).configuration = made;
         Ok(made)
     }
 

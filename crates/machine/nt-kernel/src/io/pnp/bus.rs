@@ -1,6 +1,8 @@
 //! The bus driver: how the physical devices of the host complete plug-and-play requests, and the query for the physical
 //! device of a stack.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS, IO_STACK_LOCATION, IRP};
@@ -17,10 +19,11 @@ use windows_constants::request::{
 
 use crate::ex::object;
 use crate::io::device::{interface, stack};
+use crate::io::request::Io;
 use crate::io::request::client::{Completion, Submission, send};
 use crate::io::{device, request};
 use crate::pci;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The device power state for each system power state, from `PowerSystemUnspecified`: D0 while the system works, else D3.
 #[rustfmt::skip]
@@ -71,13 +74,14 @@ pub(in crate::io) fn wait_for_wake(
     irp: GuestPtr<IRP>,
     place: GuestPtr<IO_STACK_LOCATION>,
 ) -> Result<NtStatus, Fault> {
-    let is_second = lock(&kernel().io).wait_wake.insert(device, irp);
+    let Kernel { io, .. } = kernel();
+    let is_second = lock(io).wait_wake.insert(device, irp);
     if let Some(first) = is_second {
-        lock(&kernel().io).wait_wake.insert(device, first);
+        lock(io).wait_wake.insert(device, first);
         return complete(irp, NtStatus::DeviceBusy);
     }
     place.Control().change(|control| control | SL_PENDING_RETURNED)?;
-    request::when_canceled(irp, move || end_wait(device, NtStatus::Cancelled).or_stop());
+    request::when_canceled(irp, move || end_wait(io, device, NtStatus::Cancelled).or_stop());
     if irp.Cancel().read()? != 0 {
         request::cancel(irp)?;
     }
@@ -85,8 +89,8 @@ pub(in crate::io) fn wait_for_wake(
 }
 
 /// Completes the wait/wake IRP of a physical device, if there is one.
-fn end_wait(device: Object, status: NtStatus) -> Result<(), Fault> {
-    let irp = lock(&kernel().io).wait_wake.remove(&device);
+fn end_wait(io: &Mutex<Io>, device: Object, status: NtStatus) -> Result<(), Fault> {
+    let irp = lock(io).wait_wake.remove(&device);
     if let Some(irp) = irp {
         request::not_cancelable(irp);
         complete(irp, status)?;

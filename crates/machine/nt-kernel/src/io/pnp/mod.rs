@@ -7,6 +7,8 @@ pub mod power_framework;
 mod relations;
 mod services;
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::DEVICE_OBJECT;
 use nt_processor::memory::{Fault, GuestPtr};
@@ -22,11 +24,13 @@ use windows_constants::request::{
 
 use crate::io::device::{self, stack};
 use crate::io::hardware::resources;
+use crate::io::request::Io;
 use crate::io::request::build;
 use crate::io::request::client::{Completion, Submission, announce, minor, send, send_for_status};
 use crate::io::request::dispatch_routine;
+use crate::pool::Pool;
 use crate::sync::worker;
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 use manager::Action;
 
@@ -44,15 +48,17 @@ struct Turn;
 
 impl Turn {
     fn take() -> Self {
-        kernel().scheduler.wait(None, |_| (!std::mem::replace(&mut lock(&kernel().io).is_busy, true)).then_some(()));
+        let Kernel { io, scheduler, .. } = kernel();
+        scheduler.wait(None, |_| (!std::mem::replace(&mut lock(io).is_busy, true)).then_some(()));
         Self
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        lock(&kernel().io).is_busy = false;
-        kernel().scheduler.change(|_| ());
+        let Kernel { io, scheduler, .. } = kernel();
+        lock(io).is_busy = false;
+        scheduler.change(|_| ());
     }
 }
 
@@ -87,8 +93,9 @@ pub(super) fn eject(physical: Object) {
 ///
 /// An action that has not begun yet serves all that request it.
 fn schedule(physical: Object, action: Action) {
+    let Kernel { close_clients, io, .. } = kernel();
     {
-        let scheduled = &mut lock(&kernel().io).scheduled;
+        let scheduled = &mut lock(io).scheduled;
         if scheduled.contains(&(physical, action)) {
             return;
         }
@@ -98,14 +105,14 @@ fn schedule(physical: Object, action: Action) {
         let failed = || -> Outcome<Option<Object>> {
             let _turn = Turn::take();
             {
-                let scheduled = &mut lock(&kernel().io).scheduled;
+                let scheduled = &mut lock(io).scheduled;
                 let position = scheduled.iter().position(|known| *known == (physical, action));
                 position.map(|position| scheduled.remove(position));
             }
             let device = if device::exists(physical) { stack::above(physical)? } else { None };
             let Some(device) = device else { return Ok(None) };
-            if lock(&kernel().io).asleep.contains(&device) {
-                let postponed = &mut lock(&kernel().io).postponed;
+            if lock(io).asleep.contains(&device) {
+                let postponed = &mut lock(io).postponed;
                 if !postponed.contains(&(physical, action)) {
                     postponed.push((physical, action));
                 }
@@ -117,7 +124,7 @@ fn schedule(physical: Object, action: Action) {
             }
         };
         if let Ok(Some(device)) = failed() {
-            let _ = remove_device(device, true, || (kernel().close_clients)(device));
+            let _ = remove_device(device, true, || (close_clients)(device));
         }
     });
 }
@@ -137,8 +144,9 @@ fn has_failed(device: Object) -> Result<bool, Fault> {
 /// Calls `AddDevice` and starts the device. For a driver without `AddDevice`, returns the first device that it created.
 /// A device that is not added or does not start is a gap of the run.
 pub fn add_device() -> Outcome<Object> {
+    let Kernel { io, pool, .. } = kernel();
     let _turn = Turn::take();
-    let driver = lock(&kernel().io).driver;
+    let driver = lock(io).driver;
     let Some(routine) = device::add_device_routine(driver)? else {
         return device::first().ok_or(NtStatus::NoSuchDevice.into());
     };
@@ -155,8 +163,8 @@ pub fn add_device() -> Outcome<Object> {
         gap::add(GapKind::NotAdded, "AddDevice returned success without attaching a device".to_owned());
         return device::first().ok_or(NtStatus::NoSuchDevice.into());
     };
-    filter_requirements(device)?;
-    if let Err(failure) = start(device, physical) {
+    filter_requirements(pool, device)?;
+    if let Err(failure) = start(io, device, physical) {
         if let Failure::Status(status) = failure {
             gap::add(GapKind::NotStarted, format!("IRP_MN_START_DEVICE was completed with {status}"));
         }
@@ -170,20 +178,20 @@ pub fn add_device() -> Outcome<Object> {
 
 /// Lets the drivers of a new device change the list of what it requires (`IRP_MN_FILTER_RESOURCE_REQUIREMENTS`). The device
 /// gets its own resources whatever they make of the list.
-fn filter_requirements(device: Object) -> Result<(), Fault> {
+fn filter_requirements(pool: &Mutex<Pool>, device: Object) -> Result<(), Fault> {
     let list = resources::requirements(dispatch_routine(device, IRP_MJ_PNP)?)?.address();
     let parameters = [list, 0, 0, 0];
     let submission = Submission { parameters, information: list, ..minor(IRP_MN_FILTER_RESOURCE_REQUIREMENTS) };
     let Completion { information, .. } = device::hold(device, || send(device, &submission))?;
     if information != 0 {
-        lock(&kernel().pool).free_object(information);
+        lock(pool).free_object(information);
     }
     Ok(())
 }
 
 /// Starts a device with its resources, and asks what Windows asks a device that has started, unless the driver has already
 /// made it ask.
-fn start(device: Object, physical: Object) -> Outcome {
+fn start(io: &Mutex<Io>, device: Object, physical: Object) -> Outcome {
     resources::note_if_none();
     let lists = resources::lists()?;
     let [raw, translated] = lists.map(GuestPtr::address);
@@ -192,7 +200,7 @@ fn start(device: Object, physical: Object) -> Outcome {
     started?;
     relations::query_capabilities(device)?;
     for action in [Action::State, Action::Children] {
-        let is_scheduled = lock(&kernel().io).scheduled.contains(&(physical, action));
+        let is_scheduled = lock(io).scheduled.contains(&(physical, action));
         match action {
             _ if is_scheduled => {}
             Action::State if has_failed(device)? => remove_later(device),
@@ -213,6 +221,7 @@ fn remove_later(device: Object) {
 /// Stops a device and starts it again, as the Plug and Play manager does when it assigns resources anew. The driver may
 /// refuse. A device that does not start again is removed by surprise.
 pub fn rebalance(device: Object) -> Outcome {
+    let Kernel { io, .. } = kernel();
     let _turn = Turn::take();
     let physical = if device::exists(device) { stack::below(device)? } else { None };
     let Some(physical) = physical else { return fail(NtStatus::NoSuchDevice) };
@@ -221,7 +230,7 @@ pub fn rebalance(device: Object) -> Outcome {
         return Err(refused);
     }
     announce(device, IRP_MN_STOP_DEVICE)?;
-    let started = start(device, physical);
+    let started = start(io, device, physical);
     if let Err(Failure::Status(status)) = &started {
         gap::add(GapKind::NotStarted, format!("the device did not start again: {status}"));
         remove_later(device);
@@ -237,15 +246,16 @@ pub fn stacks() -> Result<Vec<Object>, Fault> {
 /// Removes a device. `close` must make the clients finish their requests and close their files. Does nothing for a
 /// driver without `AddDevice`, because such a driver deletes its devices itself.
 pub fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Outcome {
+    let Kernel { io, .. } = kernel();
     let _turn = Turn::take();
-    let driver = lock(&kernel().io).driver;
+    let driver = lock(io).driver;
     if device::add_device_routine(driver)?.is_none() || !device::exists(device) {
         return Ok(());
     }
     let Some(below) = stack::below(device)? else { return Ok(()) };
-    if lock(&kernel().io).asleep.contains(&device) {
+    if lock(io).asleep.contains(&device) {
         // Devices do not come and go while the system sleeps, so it wakes up first.
-        let _ = wake(device);
+        let _ = wake(io, device);
         build::wait_for_power();
     }
     if surprise {
@@ -262,23 +272,24 @@ pub fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Ou
 
 /// Sends the system power IRPs for sleep or wake-up. The driver must request the device power IRPs itself.
 pub fn set_power(device: Object, on: bool) -> Outcome {
+    let Kernel { io, .. } = kernel();
     let _turn = Turn::take();
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
     if on {
-        return wake(device);
+        return wake(io, device);
     }
     send_for_status(device, IRP_MJ_POWER, IRP_MN_QUERY_POWER, [0, 0, PowerSystemSleeping3.into(), 0])?;
     send_for_status(device, IRP_MJ_POWER, IRP_MN_SET_POWER, [0, 0, PowerSystemSleeping3.into(), 0])?;
-    lock(&kernel().io).asleep.push(device);
+    lock(io).asleep.push(device);
     Ok(())
 }
 
 /// Wakes a device up, and performs the actions that were postponed meanwhile.
-fn wake(device: Object) -> Outcome {
+fn wake(io: &Mutex<Io>, device: Object) -> Outcome {
     let postponed = {
-        let mut io = lock(&kernel().io);
+        let mut io = lock(io);
         io.asleep.retain(|known| *known != device);
         std::mem::take(&mut io.postponed)
     };

@@ -11,7 +11,7 @@ use crate::ex::handle::KernelHandle;
 use crate::ex::object;
 use crate::ex::{Notified, TargetEvent};
 use crate::io::device::{self, names};
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 /// A routine that is notified about the device of a file.
 #[derive(Clone, Copy)]
@@ -73,19 +73,19 @@ pub fn forget() {
 
 /// Calls the routines that are registered for files of the device with this name.
 pub fn raise(device: &str, event: TargetEvent) -> Result<Notified, Fault> {
+    let Kernel { plug_play, pool, .. } = kernel();
     let mut notified = Notified::default();
-    let registered = lock(&kernel().plug_play).clone();
+    let registered = lock(plug_play).clone();
     for Registered { handle, file, routine, context } in registered {
         // A routine may have removed this registration, and with it the last reference to the file object.
-        if !lock(&kernel().plug_play).iter().any(|known| known.handle == handle) {
+        if !lock(plug_play).iter().any(|known| known.handle == handle) {
             continue;
         }
         let name = device::name_of_others(file.DeviceObject().read()?);
         if !name.is_some_and(|name| names::are_same(&name, device)) {
             continue;
         }
-        let Some(notification) = lock(&kernel().pool).new_object::<TARGET_DEVICE_REMOVAL_NOTIFICATION>().non_null()
-        else {
+        let Some(notification) = lock(pool).new_object::<TARGET_DEVICE_REMOVAL_NOTIFICATION>().non_null() else {
             return Ok(Notified { status: NO_RESOURCES, ..notified });
         };
         notification.write(TARGET_DEVICE_REMOVAL_NOTIFICATION {
@@ -97,7 +97,7 @@ pub fn raise(device: &str, event: TargetEvent) -> Result<Notified, Fault> {
         })?;
         let arguments = [notification.address(), context];
         let status = call_back("plug-and-play notification", PASSIVE, routine, &arguments) as u32;
-        lock(&kernel().pool).free_object(notification.address());
+        lock(pool).free_object(notification.address());
         notified.add(NtStatus::from_int(status));
     }
     Ok(notified)

@@ -4,6 +4,8 @@
 //! Each device has one job at most, which calls the driver until everything is as its use requires, or until the driver must
 //! complete a step. The host never asks for a directed power transition.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::layout::{
     DEVICE_OBJECT, PO_FX_COMPONENT, PO_FX_COMPONENT_V2, PO_FX_DEVICE, PO_FX_DEVICE_V2, PO_FX_DEVICE_V3,
@@ -15,7 +17,7 @@ use windows_constants::power::PO_FX_FLAG_BLOCKING;
 
 use crate::sync::scheduler::Timer;
 use crate::sync::worker;
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 /// The name of the registration: a driver must unregister its devices before it is unloaded.
 const WHAT: &str = "device of the power framework";
@@ -24,6 +26,8 @@ const MAX_COMPONENTS: u32 = 1024;
 
 type Routine = GuestPtr<Code>;
 type Handle = GuestPtr<Opaque>;
+/// The registered devices.
+type All = Mutex<Vec<Managed>>;
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -33,42 +37,45 @@ routines! { pub(super) ROUTINES;
         device: GuestPtr<PO_FX_DEVICE>,
         place: Out<Handle>,
     ) -> Outcome {
+        let Kernel { io, pool, power, .. } = kernel();
         let described = if physical.is_null() { None } else { describe(device)? };
         let Some(managed) = described else { return fail(NtStatus::InvalidParameter) };
-        let handle: Handle = lock(&kernel().pool).try_new_objects::<u64>(1)?.cast();
-        lock(&kernel().power).push(Managed { handle, from: call.from, ..managed });
-        lock(&kernel().io).register(WHAT, handle.address(), call.from);
+        let handle: Handle = lock(pool).try_new_objects::<u64>(1)?.cast();
+        lock(power).push(Managed { handle, from: call.from, ..managed });
+        lock(io).register(WHAT, handle.address(), call.from);
         place.set(handle)?;
         done(())
     }
 
     #[irql(PASSIVE)]
     fn PoFxUnregisterDevice(handle: Handle) {
-        if change(handle, |_| ()).is_none() {
+        let Kernel { io, pool, power, scheduler, .. } = kernel();
+        if change(power, handle, |_| ()).is_none() {
             return;
         }
         // A callback may still run.
-        kernel().scheduler.wait(None, |_| {
-            let mut all = lock(&kernel().power);
+        scheduler.wait(None, |_| {
+            let mut all = lock(power);
             let is_idle = all.iter().all(|device| device.handle != handle || !device.is_running);
             is_idle.then(|| all.retain(|device| device.handle != handle))
         });
-        kernel().scheduler.change(|state| state.unset(handle.address()));
-        lock(&kernel().io).forget(WHAT, handle.address());
-        lock(&kernel().pool).free_object(handle.address());
+        scheduler.change(|state| state.unset(handle.address()));
+        lock(io).forget(WHAT, handle.address());
+        lock(pool).free_object(handle.address());
     }
 
     #[irql(PASSIVE)]
     fn PoFxStartDevicePowerManagement(handle: Handle) {
-        update(handle, |device| device.is_started = true);
+        update(&kernel().power, handle, |device| device.is_started = true);
     }
 
     #[irql(DISPATCH)]
     fn PoFxActivateComponent(handle: Handle, component: u32, flags: u32) {
-        let found = update_component(handle, component, |component| component.references += 1);
+        let Kernel { power, scheduler, .. } = kernel();
+        let found = update_component(power, handle, component, |component| component.references += 1);
         if found && flags & PO_FX_FLAG_BLOCKING != 0 {
-            kernel().scheduler.wait(None, |_| {
-                let all = lock(&kernel().power);
+            scheduler.wait(None, |_| {
+                let all = lock(power);
                 let device = all.iter().find(|device| device.handle == handle);
                 let known = device.and_then(|device| device.components.get(component as usize));
                 known.is_none_or(|component| component.is_active).then_some(())
@@ -79,7 +86,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn PoFxIdleComponent(handle: Handle, component: u32, _flags: Ignored<u32>) {
         let mut was_idle = false;
-        update_component(handle, component, |component| {
+        update_component(&kernel().power, handle, component, |component| {
             was_idle = component.references == 0;
             component.references = component.references.saturating_sub(1);
         });
@@ -90,33 +97,33 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn PoFxCompleteIdleCondition(handle: Handle, component: u32) {
-        complete(handle, component, Pending::Condition);
+        complete(&kernel().power, handle, component, Pending::Condition);
     }
 
     #[irql(DISPATCH)]
     fn PoFxCompleteIdleState(handle: Handle, component: u32) {
-        complete(handle, component, Pending::State);
+        complete(&kernel().power, handle, component, Pending::State);
     }
 
     #[irql(DISPATCH)]
     fn PoFxCompleteDevicePowerNotRequired(handle: Handle) {
-        report(handle, Power::Leaving, Power::Off);
+        report(&kernel().power, handle, Power::Leaving, Power::Off);
     }
 
     #[irql(DISPATCH)]
     fn PoFxReportDevicePoweredOn(handle: Handle) {
-        report(handle, Power::Coming, Power::On);
+        report(&kernel().power, handle, Power::Coming, Power::On);
     }
 
     /// The time is in units of 100 ns.
     #[irql(DISPATCH)]
     fn PoFxSetDeviceIdleTimeout(handle: Handle, time: u64) {
-        update(handle, |device| device.timeout = time);
+        update(&kernel().power, handle, |device| device.timeout = time);
     }
 
     #[irql(DISPATCH)]
     fn PoFxCompleteDirectedPowerDown(handle: Handle) {
-        if change(handle, |_| ()).is_some() {
+        if change(&kernel().power, handle, |_| ()).is_some() {
             misuse("no directed power transition was requested");
         }
     }
@@ -233,8 +240,8 @@ fn misuse(what: &str) {
 }
 
 /// Changes a device. A handle that is not registered is a mistake.
-fn change<R>(handle: Handle, change: impl FnOnce(&mut Managed) -> R) -> Option<R> {
-    let result = lock(&kernel().power).iter_mut().find(|device| device.handle == handle).map(change);
+fn change<R>(power: &All, handle: Handle, change: impl FnOnce(&mut Managed) -> R) -> Option<R> {
+    let result = lock(power).iter_mut().find(|device| device.handle == handle).map(change);
     if result.is_none() {
         misuse("the handle is not that of a registered device");
     }
@@ -242,8 +249,8 @@ fn change<R>(handle: Handle, change: impl FnOnce(&mut Managed) -> R) -> Option<R
 }
 
 /// Changes a device, and lets its job do what follows from the change.
-fn update(handle: Handle, body: impl FnOnce(&mut Managed)) {
-    let is_new = change(handle, |device| {
+fn update(power: &All, handle: Handle, body: impl FnOnce(&mut Managed)) {
+    let is_new = change(power, handle, |device| {
         body(device);
         !std::mem::replace(&mut device.is_running, true)
     });
@@ -253,9 +260,9 @@ fn update(handle: Handle, body: impl FnOnce(&mut Managed)) {
 }
 
 /// Changes a component, and lets the job of its device do what follows. Returns whether there is such a component.
-fn update_component(handle: Handle, component: u32, body: impl FnOnce(&mut Component)) -> bool {
+fn update_component(power: &All, handle: Handle, component: u32, body: impl FnOnce(&mut Component)) -> bool {
     let mut found = false;
-    update(handle, |device| {
+    update(power, handle, |device| {
         if let Some(component) = device.components.get_mut(component as usize) {
             body(component);
             found = true;
@@ -268,9 +275,9 @@ fn update_component(handle: Handle, component: u32, body: impl FnOnce(&mut Compo
 }
 
 /// The driver has completed a step of a component.
-fn complete(handle: Handle, component: u32, what: Pending) {
+fn complete(power: &All, handle: Handle, component: u32, what: Pending) {
     let mut was_pending = false;
-    let found = update_component(handle, component, |component| {
+    let found = update_component(power, handle, component, |component| {
         was_pending = component.pending == Some(what);
         if was_pending {
             component.pending = None;
@@ -282,9 +289,9 @@ fn complete(handle: Handle, component: u32, what: Pending) {
 }
 
 /// The driver has turned a device on or off.
-fn report(handle: Handle, before: Power, after: Power) {
+fn report(power: &All, handle: Handle, before: Power, after: Power) {
     let mut was_requested = false;
-    update(handle, |device| {
+    update(power, handle, |device| {
         was_requested = device.power == before;
         if was_requested {
             device.power = after;
@@ -297,9 +304,10 @@ fn report(handle: Handle, before: Power, after: Power) {
 
 /// The job of a device.
 fn run(handle: Handle) {
+    let Kernel { power, scheduler, .. } = kernel();
     loop {
         let step = {
-            let mut all = lock(&kernel().power);
+            let mut all = lock(power);
             let Some(device) = all.iter_mut().find(|device| device.handle == handle) else { return };
             let step = device.next();
             device.is_running = step.is_some();
@@ -310,16 +318,16 @@ fn run(handle: Handle) {
                 call_back(name, PASSIVE, routine, &arguments);
             }
             Some(Step::Wait(time, from)) => {
-                let due = kernel().scheduler.deadline(-i64::try_from(time).unwrap_or(i64::MAX));
-                let action = move || update(handle, |device| device.has_expired = device.is_waiting);
+                let due = scheduler.deadline(-i64::try_from(time).unwrap_or(i64::MAX));
+                let action = move || update(power, handle, |device| device.has_expired = device.is_waiting);
                 let key = handle.address();
                 let action = Some(std::sync::Arc::new(action) as _);
                 let timer = Timer { key, due, period: 0, signals: None, action, from };
-                kernel().scheduler.change(|state| state.timers.push(timer));
+                scheduler.change(|state| state.timers.push(timer));
             }
             None => {
                 // Another thread may wait for a component, or for the end of this job.
-                kernel().scheduler.change(|_| ());
+                scheduler.change(|_| ());
                 return;
             }
         }

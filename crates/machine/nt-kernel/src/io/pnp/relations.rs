@@ -19,7 +19,7 @@ use super::manager::Child;
 use crate::ex::object;
 use crate::io::device::{self, stack};
 use crate::io::request::client::{self, Completion, Submission, announce, minor, send, send_for_status};
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// The language of the texts: English.
 const LANGUAGE: u64 = 0x409;
@@ -106,7 +106,8 @@ fn query_memory(child: Object, minor: u8, parameters: [u64; 4]) -> Result<(), Fa
 
 /// Asks a device for its capabilities (`IRP_MN_QUERY_CAPABILITIES`).
 pub(super) fn query_capabilities(device: Object) -> Result<(), Fault> {
-    let Some(place) = lock(&kernel().pool).new_object::<DEVICE_CAPABILITIES>().non_null() else { return Ok(()) };
+    let Kernel { pool, .. } = kernel();
+    let Some(place) = lock(pool).new_object::<DEVICE_CAPABILITIES>().non_null() else { return Ok(()) };
     let size = size_of::<DEVICE_CAPABILITIES>() as u16;
     // The sender sets the first members and those with a default, as documented. The memory is zeroed.
     place.Size().write(size)?;
@@ -115,7 +116,7 @@ pub(super) fn query_capabilities(device: Object) -> Result<(), Fault> {
     place.UINumber().write(u32::MAX)?;
     let submission = Submission { parameters: [place.address(), 0, 0, 0], ..minor(IRP_MN_QUERY_CAPABILITIES) };
     device::hold(device, || send(device, &submission))?;
-    lock(&kernel().pool).free_object(place.address());
+    lock(pool).free_object(place.address());
     Ok(())
 }
 

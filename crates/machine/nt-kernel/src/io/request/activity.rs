@@ -3,13 +3,16 @@
 //! The engine keeps the ids of requests. A thread's id stays in memory of the driver, which is why Windows returns the previous
 //! address: the driver must restore it before it returns. Events of the I/O manager's own provider are not modelled.
 
+use std::sync::Mutex;
+
 use etw_types::{Guid, NtStatus};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{GUID, IRP};
 use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{ANY, Ignored, Out, routines};
 
-use crate::{kernel, lock};
+use crate::io::request::Io;
+use crate::{Kernel, kernel, lock};
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -26,7 +29,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn IoGetActivityIdThread() -> GuestPtr<GUID> {
-        of_thread()
+        let Kernel { io, .. } = kernel();
+        of_thread(io)
     }
 
     #[irql(ANY)]
@@ -70,18 +74,21 @@ pub(super) fn end(request: GuestPtr<IRP>) {
 
 /// Without an id, takes that of the thread, if this thread sent the request.
 fn set(request: GuestPtr<IRP>, id: Option<GuestPtr<GUID>>) -> Result<NtStatus, Fault> {
+    let Kernel { engine, io, .. } = kernel();
     let id: Option<Guid> = match id {
         Some(id) => Some(id.id()?),
-        None if request.Thread().read()? == thread::object() => of_thread().non_null().map(GuestPtr::id).transpose()?,
+        None if request.Thread().read()? == thread::object() => {
+            of_thread(io).non_null().map(GuestPtr::id).transpose()?
+        }
         None => None,
     };
     let Some(id) = id else { return Ok(NtStatus::NotSupported) };
-    kernel().engine.set_irp_activity(request.address(), Some(id));
+    engine.set_irp_activity(request.address(), Some(id));
     Ok(NtStatus::Success)
 }
 
-fn of_thread() -> GuestPtr<GUID> {
-    lock(&kernel().io).thread_activities.get(&thread::number()).copied().unwrap_or_default()
+fn of_thread(io: &Mutex<Io>) -> GuestPtr<GUID> {
+    lock(io).thread_activities.get(&thread::number()).copied().unwrap_or_default()
 }
 
 /// Sets the address of the thread's id; NULL removes it. Returns the previous address.

@@ -1,5 +1,7 @@
 //! IRPs that drivers allocate, IRPs that the I/O manager builds for drivers, and power IRPs that drivers request.
 
+use std::sync::Mutex;
+
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT, MDL, THREAD};
@@ -17,12 +19,14 @@ use super::history::{History, Origin};
 use super::{activity, irp, rules};
 use crate::io::device::{Held, stack};
 use crate::io::mdl;
+use crate::io::request::Io;
 use crate::io::request::{Request, call_driver};
 use crate::pool;
+use crate::pool::Pool;
 use crate::sync::event;
 use crate::sync::process::process;
 use crate::sync::worker;
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails_with_zero]
@@ -194,6 +198,7 @@ fn build_control(
     (input, output): (GuestSlice<u8>, GuestSlice<u8>),
     end: End,
 ) -> Outcome<Option<GuestPtr<IRP>>> {
+    let Kernel { io, pool, .. } = kernel();
     let method = code & 3;
     let type3 = if method == METHOD_NEITHER { input.start().address() } else { 0 };
     let request = packet(call, device, major, [output.len(), input.len(), code.into(), type3])?;
@@ -205,7 +210,7 @@ fn build_control(
     };
     let build = || {
         if system != 0 {
-            let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(system)?;
+            let buffer: GuestPtr<u8> = lock(pool).try_new_objects(system)?;
             request.SystemBuffer().write(buffer)?;
             buffer.array(input.len()).copy_from(input.start())?;
         }
@@ -213,7 +218,7 @@ fn build_control(
             request.MdlAddress().write(mdl::describe(output.start(), output.len() as u32)?)?;
         }
         let built = Built { copy: (method == METHOD_BUFFERED).then_some(output), origin: Origin::Control };
-        Ok(own(request, built, output.start(), end)?)
+        Ok(own(io, request, built, output.start(), end)?)
     };
     finish_building(request, build())
 }
@@ -227,6 +232,7 @@ fn build_transfer(
     place: Option<GuestPtr<u64>>,
     (origin, end): (Origin, End),
 ) -> Outcome<Option<GuestPtr<IRP>>> {
+    let Kernel { io, pool, .. } = kernel();
     let offset = place.map_or(Ok(0), GuestPtr::read)?;
     let has_data = matches!(u8::try_from(major), Ok(IRP_MJ_READ | IRP_MJ_WRITE));
     let parameters = if has_data { [buffer.len(), 0, offset, 0] } else { [0; 4] };
@@ -236,7 +242,7 @@ fn build_transfer(
         let mut copy = None;
         if has_data && !buffer.is_empty() {
             if flags & DO_BUFFERED_IO != 0 {
-                let system: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(buffer.len())?;
+                let system: GuestPtr<u8> = lock(pool).try_new_objects(buffer.len())?;
                 request.SystemBuffer().write(system)?;
                 if major == u32::from(IRP_MJ_WRITE) {
                     system.array(buffer.len()).copy_from(buffer.start())?;
@@ -247,15 +253,16 @@ fn build_transfer(
                 request.MdlAddress().write(mdl::describe(buffer.start(), buffer.len() as u32)?)?;
             }
         }
-        Ok(own(request, Built { copy, origin }, buffer.start(), end)?)
+        Ok(own(io, request, Built { copy, origin }, buffer.start(), end)?)
     };
     finish_building(request, build())
 }
 
 /// Returns an IRP that was built. If building it failed, frees it; without memory the routine returns NULL.
 fn finish_building(request: GuestPtr<IRP>, built: Outcome) -> Outcome<Option<GuestPtr<IRP>>> {
+    let Kernel { pool, .. } = kernel();
     if built.is_err() {
-        free_buffers(request.SystemBuffer().read()?, request.MdlAddress().read()?);
+        free_buffers(pool, request.SystemBuffer().read()?, request.MdlAddress().read()?);
         free(request);
     }
     match built {
@@ -266,9 +273,9 @@ fn finish_building(request: GuestPtr<IRP>, built: Outcome) -> Outcome<Option<Gue
 }
 
 /// Frees the system buffer and the MDL of an IRP.
-fn free_buffers(system: GuestPtr<u8>, mdl: GuestPtr<MDL>) {
+fn free_buffers(pool: &Mutex<Pool>, system: GuestPtr<u8>, mdl: GuestPtr<MDL>) {
     for address in [system.address(), mdl.address()].into_iter().filter(|address| *address != 0) {
-        lock(&kernel().pool).free_object(address);
+        lock(pool).free_object(address);
     }
 }
 
@@ -280,7 +287,7 @@ pub(crate) struct Built {
     origin: Origin,
 }
 
-fn own(request: GuestPtr<IRP>, built: Built, user: GuestPtr<u8>, end: End) -> Result<(), Fault> {
+fn own(io: &Mutex<Io>, request: GuestPtr<IRP>, built: Built, user: GuestPtr<u8>, end: End) -> Result<(), Fault> {
     request.UserBuffer().write(user)?;
     request.UserEvent().write(end.event)?;
     request.UserIosb().write(end.block)?;
@@ -293,18 +300,19 @@ fn own(request: GuestPtr<IRP>, built: Built, user: GuestPtr<u8>, end: End) -> Re
     );
     let history = History { event: end.event.address(), ..History::new(built.origin) };
     let state = Request { built: Some(built), buffers: Some(buffers), history, ..Request::default() };
-    lock(&kernel().io).track(request, request.StackCount().read()?, state);
+    lock(io).track(request, request.StackCount().read()?, state);
     Ok(())
 }
 
 /// Finishes an IRP that was built, after the last completion routine: copies the output and frees the buffers. If the
 /// IRP is synchronous, also stores the status, frees the IRP and signals the event.
 pub(super) fn ended(request: GuestPtr<IRP>, built: Built, buffers: &Buffers) -> Result<(), Fault> {
+    let Kernel { io, pool, .. } = kernel();
     let IO_STATUS_BLOCK { Status: status, Information: information, .. } = request.IoStatus().read()?;
     if let Some(output) = built.copy.filter(|_| !status.is_error()) {
         output.take(information).copy_from(buffers.system)?;
     }
-    free_buffers(buffers.system, buffers.mdl);
+    free_buffers(pool, buffers.system, buffers.mdl);
     let block = request.UserIosb().read()?;
     let user_event = request.UserEvent().read()?;
     block.write_if(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
@@ -313,7 +321,7 @@ pub(super) fn ended(request: GuestPtr<IRP>, built: Built, buffers: &Buffers) -> 
         return Ok(());
     }
     free(request);
-    lock(&kernel().io).ended.insert(request, built.origin);
+    lock(io).ended.insert(request, built.origin);
     if let Some(user_event) = user_event.non_null() {
         event::signal(user_event.Header(), 1)?;
     }
@@ -331,6 +339,7 @@ pub struct Power {
 }
 
 fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcome<NtStatus> {
+    let Kernel { io, .. } = kernel();
     let Power { device, minor, state, .. } = power;
     // The others are IRP_MN_SET_POWER and IRP_MN_QUERY_POWER.
     if !matches!(minor, IRP_MN_WAIT_WAKE | 2 | 3) {
@@ -343,13 +352,13 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
     request.IoStatus().Status().write(NtStatus::NotSupported)?;
     place.set_if_wanted(request)?;
     let stack = request.StackCount().read()?;
-    lock(&kernel().io).track(
+    lock(io).track(
         request,
         stack,
         Request { power: Some(power), history: History::new(Origin::Power), ..Request::default() },
     );
     let is_next = minor == IRP_MN_WAIT_WAKE || {
-        let mut io = lock(&kernel().io);
+        let mut io = lock(io);
         let queue = io.power.get_or_default(target);
         queue.push_back(request);
         queue.len() == 1
@@ -391,9 +400,10 @@ fn send_next_power(request: GuestPtr<IRP>) {
 
 /// Waits until the power IRPs that drivers requested are completed, except those that wait for a wake-up signal.
 pub(in crate::io) fn wait_for_power() {
-    let deadline = kernel().scheduler.now() + kernel().config.give_up_after();
-    kernel().scheduler.wait(Some(deadline), |_| {
-        let io = lock(&kernel().io);
+    let Kernel { config, io, scheduler, .. } = kernel();
+    let deadline = scheduler.now() + config.give_up_after();
+    scheduler.wait(Some(deadline), |_| {
+        let io = lock(io);
         let is_pending = |request: &Request| request.power.is_some_and(|power| power.minor != IRP_MN_WAIT_WAKE);
         (!io.requests.values().any(is_pending)).then_some(())
     });

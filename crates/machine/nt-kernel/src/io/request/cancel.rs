@@ -10,7 +10,7 @@ use nt_verifier::verify::locks::LockKind;
 use nt_verifier::verify::{self, At, Rule};
 
 use crate::sync::irql;
-use crate::{kernel, lock};
+use crate::{Kernel, kernel, lock};
 
 /// What stands for the address of the cancel spin lock, which drivers do not know.
 const ADDRESS: u64 = 1;
@@ -38,7 +38,8 @@ pub(crate) struct CancelLock(AtomicU32);
 
 /// Acquires the cancel spin lock, and returns the old IRQL.
 fn acquire(from: u64) -> u8 {
-    let owner = &kernel().cancel_lock.0;
+    let Kernel { cancel_lock, locks, .. } = kernel();
+    let owner = &cancel_lock.0;
     let mine = thread::number();
     if owner.load(Ordering::SeqCst) == mine {
         let routine = thread::site().map(|site| site.routine);
@@ -52,27 +53,29 @@ fn acquire(from: u64) -> u8 {
         }
         std::thread::yield_now();
     }
-    lock(&kernel().locks).acquired(LockKind::Cancel, mine, ADDRESS, from);
+    lock(locks).acquired(LockKind::Cancel, mine, ADDRESS, from);
     old
 }
 
 /// Releases the cancel spin lock, and lowers the IRQL.
 pub(super) fn release(old: u8) {
+    let Kernel { cancel_lock, locks, .. } = kernel();
     let mine = thread::number();
-    if kernel().cancel_lock.0.compare_exchange(mine, 0, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+    if cancel_lock.0.compare_exchange(mine, 0, Ordering::SeqCst, Ordering::SeqCst).is_err() {
         let breach = LockKind::Cancel.breach(Rule::LockMisuse);
         verify::find(breach, format_args!("releases the cancel spin lock, which this thread does not hold"));
     }
-    lock(&kernel().locks).released(mine, ADDRESS);
+    lock(locks).released(mine, ADDRESS);
     irql::lower(old);
 }
 
 /// Cancels a request. Returns whether there was a cancel routine.
 pub fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
+    let Kernel { cancel_lock, io, .. } = kernel();
     request.Cancel().write(1)?;
     let routine = request.CancelRoutine().cast::<u64>().swap(0)?;
     if routine == 0 {
-        let run = lock(&kernel().io).cancels.remove(&request);
+        let run = lock(io).cancels.remove(&request);
         return Ok(run.map(|run| run()).is_some());
     }
     let old = acquire(thread::site().map_or(0, |site| site.from));
@@ -82,7 +85,7 @@ pub fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
     let device = if is_sent { request.CurrentStackLocation().read()?.DeviceObject().read()? } else { GuestPtr::NULL };
     // The routine must release the cancel spin lock, which lowers the IRQL again.
     thread::call(routine, &[device.address(), request.address()]);
-    if kernel().cancel_lock.0.load(Ordering::SeqCst) == thread::number() {
+    if cancel_lock.0.load(Ordering::SeqCst) == thread::number() {
         let breach = LockKind::Cancel.breach(Rule::LockLeak);
         let what = format_args!("returned without releasing the cancel spin lock");
         verify::find_at(breach, Some("cancel routine"), At::Code(routine), what);

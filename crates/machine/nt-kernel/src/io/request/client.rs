@@ -11,9 +11,11 @@ use windows_constants::request::{IRP_MJ_PNP, IRP_MJ_POWER, IRP_MJ_SYSTEM_CONTROL
 use super::contract::Buffers;
 use super::history::History;
 use super::{activity, irp};
+use crate::config::Config;
 use crate::io::device;
 use crate::io::request::{DISPATCH_ROUTINE, Request, call_driver, cancel, dispatch_routine};
-use crate::{IoRequest, kernel, lock};
+use crate::sync::scheduler::Scheduler;
+use crate::{IoRequest, Kernel, kernel, lock};
 
 /// The mode of a request's sender (`KPROCESSOR_MODE`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -197,11 +199,12 @@ pub fn finish(packet: Packet) -> Result<Completion, Fault> {
 
 /// Waits until a request is completed, and checks the driver's return value against the result.
 pub(super) fn wait(packet: Packet) -> Result<Completion, Fault> {
+    let Kernel { config, io, scheduler, .. } = kernel();
     let Packet { request, first, status, was_done, .. } = packet;
     let code = status.as_int();
     if !is_done(request) {
         if status == NtStatus::Pending {
-            wait_for(packet)?;
+            wait_for(config, scheduler, packet)?;
         } else {
             let names = never_names(first.MajorFunction().read()?, status);
             let breach = Breach::from(Rule::RequestNever).named_all(names);
@@ -209,7 +212,7 @@ pub(super) fn wait(packet: Packet) -> Result<Completion, Fault> {
         }
     }
     let block = request.IoStatus().read()?;
-    let known = lock(&kernel().io).requests.get(&request).copied().unwrap_or_default();
+    let known = lock(io).requests.get(&request).copied().unwrap_or_default();
     let (reached, History { returned, .. }) = (known.reached, known.history);
     let completion = Completion { status: block.Status, information: block.Information, reached };
     let marked = known.is_marked || first.Control().read()? & SL_PENDING_RETURNED != 0;
@@ -259,10 +262,10 @@ fn never_names(major: u8, status: NtStatus) -> &'static [Wdm] {
 
 /// Waits for a pending request. Cancels it after the time that the configuration says, and gives up some time after
 /// that.
-fn wait_for(packet: Packet) -> Result<(), Fault> {
-    for patience in [kernel().config.cancel_after(), kernel().config.give_up_after()] {
-        let deadline = kernel().scheduler.now().saturating_add(patience);
-        if kernel().scheduler.wait(Some(deadline), |_| is_done(packet.request).then_some(())).is_some() {
+fn wait_for(config: &Config, scheduler: &Scheduler, packet: Packet) -> Result<(), Fault> {
+    for patience in [config.cancel_after(), config.give_up_after()] {
+        let deadline = scheduler.now().saturating_add(patience);
+        if scheduler.wait(Some(deadline), |_| is_done(packet.request).then_some(())).is_some() {
             return Ok(());
         }
         cancel(packet.request)?;

@@ -13,7 +13,7 @@ use crate::io::device::stack;
 use crate::io::request::{call_driver, dispatch_routine};
 use crate::io::{device, mdl};
 use crate::pool::{together, unwritten};
-use crate::{Answer, IoRequest, RequestKind, kernel, lock};
+use crate::{Answer, IoRequest, Kernel, RequestKind, kernel, lock};
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
@@ -143,9 +143,10 @@ impl Buffers {
 
     /// Allocates the buffers, which are the client's own memory if `is_client` is set.
     fn allocate(&mut self, method: u32, is_client: bool, input: &[u8], output: u32) -> Outcome {
+        let Kernel { pool, .. } = kernel();
         let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });
         if both != 0 {
-            let mut pool = lock(&kernel().pool);
+            let mut pool = lock(pool);
             self.system = if is_client { pool.try_new_client_buffer(both) } else { pool.try_new_buffer(both) }?;
             drop(pool);
             self.system.write_all(input)?;
@@ -153,7 +154,7 @@ impl Buffers {
         }
         self.output = self.system;
         if method != 0 && output != 0 {
-            let mut pool = lock(&kernel().pool);
+            let mut pool = lock(pool);
             let length = output.into();
             self.output = if is_client { pool.try_new_client_buffer(length) } else { pool.try_new_objects(length) }?;
             self.user = self.output;

@@ -16,6 +16,7 @@ pub mod rules;
 mod start_io;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
 
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
@@ -37,7 +38,7 @@ use crate::io::file::volume::Volume;
 use crate::io::pnp::bus;
 use crate::io::pnp::manager::{Action, Child};
 use crate::sync::event;
-use crate::{RequestKind, call_back, kernel, lock};
+use crate::{Kernel, RequestKind, call_back, kernel, lock};
 
 use build::{Built, Power};
 use contract::Buffers;
@@ -319,7 +320,8 @@ pub fn reached(request: GuestPtr<IRP>) {
 
 /// `IoCompleteRequest`: runs the completion routines from the current location upwards, then finishes the request.
 pub fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
-    let known = lock(&kernel().io).requests.get(&request).copied();
+    let Kernel { io, scheduler, .. } = kernel();
+    let known = lock(io).requests.get(&request).copied();
     let Some(known) = known else {
         let breach = Rule::RequestTwice.named(Wdm::DoubleCompletion);
         verify::find(breach, format_args!("{request:#x} is not an IRP, or the IRP is already completed"));
@@ -338,7 +340,7 @@ pub fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     if !request.CancelRoutine().read()?.is_null() {
         verify::find(Rule::RequestMisuse, format_args!("completes a request whose cancel routine is set"));
     }
-    if !ascend(request)? {
+    if !ascend(io, request)? {
         return Ok(());
     }
     dispatching::completed(request);
@@ -349,18 +351,18 @@ pub fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
         build::ended(request, built, &known.buffers.unwrap_or_default())?;
     } else if let Some(power) = known.power {
         build::power_ended(request, power);
-    } else if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
+    } else if let Some(known) = lock(io).requests.get_mut(&request) {
         known.completed = true;
     }
     let then = {
-        let mut io = lock(&kernel().io);
+        let mut io = lock(io);
         io.cancels.remove(&request);
         io.ends.remove(&request)
     };
     if let Some(then) = then {
         then();
     }
-    kernel().scheduler.change(|_| ());
+    scheduler.change(|_| ());
     Ok(())
 }
 
@@ -386,7 +388,7 @@ pub fn then(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
 
 /// Runs the completion routines up to the top of the stack. Returns `false` if one of them returned
 /// `STATUS_MORE_PROCESSING_REQUIRED`.
-fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
+fn ascend(io: &Mutex<Io>, request: GuestPtr<IRP>) -> Result<bool, Fault> {
     let status = request.IoStatus().Status().read()?;
     let count = request.StackCount().read()?;
     loop {
@@ -398,7 +400,7 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
         contract::move_to(request, current + 1, place.at(1))?;
         // As in Windows, a location that the IRP has left has no flags.
         let control = place.Control().change(|_| 0)?;
-        if let Some(known) = lock(&kernel().io).requests.get_mut(&request).filter(|_| current == count) {
+        if let Some(known) = lock(io).requests.get_mut(&request).filter(|_| current == count) {
             known.is_marked = control & SL_PENDING_RETURNED != 0;
         }
         request.PendingReturned().write(control & SL_PENDING_RETURNED)?;
@@ -414,7 +416,7 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
             let result = NtStatus::from_int(result as u32);
             // The routine, or a thread that it has woken, may free the IRP: its memory is valid while it is listed.
             let is_marked = {
-                let io = lock(&kernel().io);
+                let io = lock(io);
                 let is_live = current < count && io.requests.contains_key(&request);
                 if is_live { Some(place.at(1).Control().read()? & SL_PENDING_RETURNED != 0) } else { None }
             };

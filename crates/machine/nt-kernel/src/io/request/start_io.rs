@@ -11,7 +11,7 @@ use nt_verifier::verify::{self, Rule, Wdm};
 use windows_constants::object::DeviceQueueObject;
 
 use crate::sync::irql;
-use crate::{call_back, kernel, lock};
+use crate::{Kernel, call_back, kernel, lock};
 
 type Queue = GuestPtr<KDEVICE_QUEUE>;
 type Entry = GuestPtr<KDEVICE_QUEUE_ENTRY>;
@@ -73,8 +73,9 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn IoStartNextPacket(device: GuestPtr<DEVICE_OBJECT>, _cancelable: Ignored<bool>) -> Result<(), Fault> {
+        let Kernel { io, locks, .. } = kernel();
         irql::needs_dispatch();
-        if lock(&kernel().locks).holds_spin_lock(thread::number()) {
+        if lock(locks).holds_spin_lock(thread::number()) {
             let breach = Rule::LockMisuse.named(Wdm::SpinLockSafe);
             verify::find(breach, format_args!("starts the next packet while it holds a spin lock"));
         }
@@ -84,7 +85,7 @@ routines! { pub(super) ROUTINES;
         }
         device.CurrentIrp().write(GuestPtr::NULL)?;
         let next = {
-            let mut io = lock(&kernel().io);
+            let mut io = lock(io);
             let position = io.started.iter().position(|(known, packet)| *known == device && !packet.is_null());
             let next = position.map(|position| io.started.remove(position).1);
             if next.is_none() {

@@ -17,7 +17,7 @@ use windows_constants::wmi::{IrpForward, IrpNotCompleted, IrpNotWmi, IrpProcesse
 use crate::ex::object;
 use crate::io::request;
 use crate::io::wmi::{Data, event, set_too_small};
-use crate::{call_back, kernel, lock, pool};
+use crate::{Kernel, call_back, kernel, lock, pool};
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(WMI_LIBRARY)]
@@ -171,12 +171,13 @@ struct Information {
 /// Queries the registration information of the driver and stores it in the buffer of an IRP. If the buffer is too small,
 /// stores the size that is needed. Returns the number of bytes stored.
 fn registration(driver: &Driver, buffer: GuestPtr<u8>, room: u32) -> Outcome<(NtStatus, u64)> {
+    let Kernel { pool, .. } = kernel();
     let Driver { context, device, from } = *driver;
     let routine = context.QueryWmiRegInfo().read()?;
     if routine.is_null() {
         return Ok((NtStatus::Success, 0));
     }
-    let places: GuestPtr<u64> = lock(&kernel().pool).try_new_objects(8)?;
+    let places: GuestPtr<u64> = lock(pool).try_new_objects(8)?;
     let flags = places.cast::<u32>();
     let name = places.at(1).cast::<UNICODE_STRING>();
     let path = places.at(3);
@@ -199,7 +200,7 @@ fn registration(driver: &Driver, buffer: GuestPtr<u8>, room: u32) -> Outcome<(Nt
     if information.flags & WMIREG_FLAG_INSTANCE_PDO == 0 && !text.is_null() {
         pool::free(text.address(), None);
     }
-    lock(&kernel().pool).free_object(places.address());
+    lock(pool).free_object(places.address());
     let used = if status.is_error() { 0 } else { store(context, &information, (buffer, room), from)? };
     Ok((status, used))
 }

@@ -27,7 +27,7 @@ use crate::ex::object;
 use crate::io::device::{self, stack};
 use crate::io::request::client::{Completion, Submission, send};
 use crate::sync::worker;
-use crate::{Answer, kernel, lock, pool};
+use crate::{Answer, Kernel, kernel, lock, pool};
 
 /// The kind of an object, for reports of leaks.
 const WHAT: &str = "WMI registration";
@@ -81,15 +81,16 @@ routines! { OWN;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     #[undoes(action == WMIREG_ACTION_DEREGISTER)]
     fn IoWMIRegistrationControl(&call, device: GuestPtr<DEVICE_OBJECT>, action: u32) -> NtStatus {
-        let is_known = lock(&kernel().io).is_registered(WHAT, device.address());
+        let Kernel { io, .. } = kernel();
+        let is_known = lock(io).is_registered(WHAT, device.address());
         match action {
             WMIREG_ACTION_REGISTER => {
-                lock(&kernel().io).register(WHAT, device.address(), call.from);
+                lock(io).register(WHAT, device.address(), call.from);
                 query_later(device, WMIREGISTER, call.from);
             }
             WMIREG_ACTION_DEREGISTER | WMIREG_ACTION_REREGISTER | WMIREG_ACTION_UPDATE_GUIDS if !is_known => return NtStatus::InvalidParameter,
             WMIREG_ACTION_DEREGISTER => {
-                lock(&kernel().io).forget(WHAT, device.address());
+                lock(io).forget(WHAT, device.address());
             }
             WMIREG_ACTION_REREGISTER => query_later(device, WMIREGISTER, call.from),
             WMIREG_ACTION_UPDATE_GUIDS => query_later(device, WMIUPDATE, call.from),
@@ -122,16 +123,17 @@ fn query_later(device: Object, path: u64, from: u64) {
 /// Queries the registration information. The first buffer is one page. A driver that needs more returns the size in the
 /// first four bytes, and gets a buffer of that size.
 fn query_registration(device: Object, path: u64, from: u64) -> Result<(), Fault> {
+    let Kernel { pool, .. } = kernel();
     let mut size = PAGE as u32;
     for _ in 0..2 {
-        let Some(buffer) = lock(&kernel().pool).new_objects::<u8>(size.into()).non_null() else { return Ok(()) };
+        let Some(buffer) = lock(pool).new_objects::<u8>(size.into()).non_null() else { return Ok(()) };
         let end = send_irp(device, IRP_MN_REGINFO_EX, path, (buffer.address(), size))?;
         let is_size = end.status.is_success() && end.information == size_of::<u32>() as u64;
         let needed = if is_size { buffer.cast::<u32>().read()? } else { 0 };
         if end.status.is_success() && end.information >= size_of::<WMIREGINFO>() as u64 {
             release_devices(buffer.cast(), size, from)?;
         }
-        lock(&kernel().pool).free_object(buffer.address());
+        lock(pool).free_object(buffer.address());
         if needed <= size {
             return Ok(());
         }
@@ -188,7 +190,8 @@ pub(super) fn set_too_small(node: GuestPtr<WNODE_ITEM>, needed: u32) -> Result<u
 /// Sends a WMI request to a device. Fails if the device is not registered. If the output buffer is too small, the
 /// result's status is `STATUS_BUFFER_TOO_SMALL` and its information is the number of bytes that the data needs.
 pub fn request(device: Object, requested: &WmiRequest) -> Outcome<Answer> {
-    if !lock(&kernel().io).is_registered(WHAT, device.address()) {
+    let Kernel { io, pool, .. } = kernel();
+    if !lock(io).is_registered(WHAT, device.address()) {
         return fail(NtStatus::WmiGuidNotFound);
     }
     let (minor, kind, item) = match requested.operation {
@@ -201,7 +204,7 @@ pub fn request(device: Object, requested: &WmiRequest) -> Outcome<Answer> {
     };
     let head = size_of::<WNODE_ITEM>() as u32;
     let room = requested.output.max(requested.input.len() as u32);
-    let node: GuestPtr<WNODE_ITEM> = lock(&kernel().pool).try_new_objects::<u8>(u64::from(head + room))?.cast();
+    let node: GuestPtr<WNODE_ITEM> = lock(pool).try_new_objects::<u8>(u64::from(head + room))?.cast();
     node.Header().BufferSize().write(head + room)?;
     node.Header().Guid().set_id(requested.guid)?;
     node.Header().Flags().write(if kind == 0 { 0 } else { kind | WNODE_FLAG_STATIC_INSTANCE_NAMES })?;
@@ -224,6 +227,6 @@ pub fn request(device: Object, requested: &WmiRequest) -> Outcome<Answer> {
             result.information = result.output.len() as u64;
         }
     }
-    lock(&kernel().pool).free_object(node.address());
+    lock(pool).free_object(node.address());
     Ok(result)
 }
