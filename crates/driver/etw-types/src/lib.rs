@@ -34,14 +34,18 @@ mod status;
 pub mod tracelogging;
 pub mod traits;
 
+// An alias is at the re-export: rustdoc 1.95 drops those of an item that it shows elsewhere.
 pub use event::channel::Channel;
 pub use event::control::{ControlCode, EventFilterDescriptor};
-pub use event::data_descriptor::{DataKind, EventDataDescriptor};
+pub use event::data_descriptor::DataKind;
+#[doc(alias = "EVENT_DATA_DESCRIPTOR")]
+pub use event::data_descriptor::EventDataDescriptor;
 pub use event::descriptor::EventDescriptor;
 pub use event::keyword::Keyword;
 pub use event::level::Level;
 pub use event::opcode::Opcode;
 pub use guid::{Guid, GuidParseError};
+#[doc(alias = "EVENT_INFO_CLASS")]
 pub use information::EventInfoClass;
 pub use native_string::{AnsiString, UnicodeString};
 pub use status::hresult::HResult;

@@ -85,9 +85,10 @@ pub use etw_types::{
 pub use event::manifest::WriteFlags;
 pub use event::native_string::{RawAnsiString, RawUnicodeString};
 pub use format::text::FixedText;
-pub use provider::{
-    EnableCallback, EnableRequest, FilterData, Provider, ProviderBuffer, Registration, SetInformationMode,
-};
+// The alias is at the re-export: rustdoc 1.95 drops those of an item that it shows elsewhere.
+#[doc(alias = "TLG_HAVE_EVENT_SET_INFORMATION")]
+pub use provider::SetInformationMode;
+pub use provider::{EnableCallback, EnableRequest, FilterData, Provider, ProviderBuffer, Registration};
 pub use system_activity::{IrpActivity, set_thread_activity_id, thread_activity_id};
 
 /// Events that are assembled at run time; see [`Provider::write_built`].

@@ -21,6 +21,7 @@ pub use crate::event::value::{ActivityId, KernelPointer, StatusValue, address, i
 pub use crate::format::bytes::FixedBytes;
 pub use crate::format::guard::Formatting;
 
+pub use crate::provider::{set_information_in_kernel, set_information_in_user};
 pub use wdk_etw_macros::{define_provider, start_activity, stop_activity, write_event};
 
 use etw_types::tracelogging::encode_pieces;

@@ -66,7 +66,9 @@ pub use etw_types::session::{ClockType, Enable, Filter, Limit, Listed, Propertie
 pub use boot::BootSession;
 pub use enable::Provider;
 pub use error::{Error, Malformed};
-pub use explain::{Call, Explanation, explain};
+#[doc(alias = "FormatMessage")]
+pub use explain::explain;
+pub use explain::{Call, Explanation};
 pub use machine::{Consumer, Machine, Unstopped};
 pub use poll::{Polled, poll};
 pub use registered::registered_provider;

@@ -68,6 +68,7 @@ impl Machine {
     /// # Errors
     ///
     /// A rule of [`Properties::check`], or any error that the system returns.
+    #[doc(alias = "StartTrace")]
     pub fn start(&self, properties: &Properties) -> Result<Session, Error> {
         properties.check()?;
         let mut block = properties.to_block();
@@ -80,9 +81,29 @@ impl Machine {
 
     /// Finds a running session by its name. It continues when the result is dropped.
     ///
+    /// This is where the handle of a session comes from that another program started: the status that `ControlTrace`
+    /// returns for the name has it in `Wnode.HistoricalContext`. [`Session::set`] and [`Session::get`] use it for
+    /// `TraceSetInformation` and `TraceQueryInformation`; [`Session::handle`] returns it.
+    ///
+    /// ```
+    /// # #[cfg(not(windows))] {
+    /// use etw_session::info::StackTracing;
+    /// use etw_session::{Machine, Properties};
+    ///
+    /// let machine = Machine::local();
+    /// let started = machine.start(&Properties::new("Attach").real_time().system_logger(0))?;
+    ///
+    /// let session = machine.attach("Attach")?;
+    /// assert_eq!(session.handle(), started.handle());
+    /// session.set(&StackTracing::off())?;
+    /// # }
+    /// # Ok::<(), etw_session::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// `WmiInstanceNotFound` if there is none, or any other error that the system returns.
+    #[doc(alias("ControlTrace", "Wnode.HistoricalContext", "EVENT_TRACE_CONTROL_QUERY"))]
     pub fn attach(&self, name: &str) -> Result<Session, Error> {
         let block = empty_block(Guid::ZERO, 0);
         let SessionStatus { handle, .. } =
@@ -118,6 +139,7 @@ impl Session {
 
     /// Returns the handle.
     #[must_use]
+    #[doc(alias("Wnode.HistoricalContext", "SessionHandle"))]
     pub const fn handle(&self) -> u64 {
         self.handle
     }
@@ -137,6 +159,7 @@ impl Session {
     /// # Errors
     ///
     /// Any error that the system returns.
+    #[doc(alias = "ControlTrace")]
     pub fn query(&self) -> Result<SessionStatus, Error> {
         self.control(Control::Query, Call::Query)
     }
@@ -225,6 +248,7 @@ impl Session {
     /// # Errors
     ///
     /// Any error that the system returns, or the missing privilege if the class needs one.
+    #[doc(alias = "TraceSetInformation")]
     pub fn set<T: Settable<Scope = OfSession>>(&self, information: &T) -> Result<(), Error> {
         self.machine.set_at(self.handle, information)
     }
@@ -234,6 +258,7 @@ impl Session {
     /// # Errors
     ///
     /// Any error that the system returns, or a result without the layout of its class.
+    #[doc(alias = "TraceQueryInformation")]
     pub fn get<T: Queryable<Scope = OfSession, Input = ()>>(&self) -> Result<T, Error> {
         self.machine.query_at(self.handle, &())
     }
@@ -243,6 +268,7 @@ impl Session {
     /// # Errors
     ///
     /// Any error that the system returns.
+    #[doc(alias = "TraceSetInformation")]
     pub fn set_raw(&self, class: TraceInfoClass, data: &[u8]) -> Result<(), Error> {
         self.machine.set_raw(self.handle, class, data)
     }
@@ -253,6 +279,7 @@ impl Session {
     /// # Errors
     ///
     /// Any error that the system returns.
+    #[doc(alias = "TraceQueryInformation")]
     pub fn query_raw(&self, class: TraceInfoClass, start: &[u8]) -> Result<Vec<u8>, Error> {
         self.machine.query_raw(self.handle, class, start)
     }

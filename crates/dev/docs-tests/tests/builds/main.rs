@@ -12,6 +12,7 @@ mod guides;
 mod irql;
 mod links;
 mod manifests;
+mod names;
 mod performance;
 mod products;
 mod programs;

@@ -39,6 +39,7 @@ impl<'a> EventDataDescriptor<'a> {
     /// Describes payload bytes.
     #[must_use]
     #[inline(always)]
+    #[doc(alias = "EventDataDescCreate")]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self::with_kind(bytes, DataKind::Data)
     }

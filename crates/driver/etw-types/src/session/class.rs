@@ -4,62 +4,91 @@ int_newtype! {
     /// `TRACE_QUERY_INFO_CLASS`, also called `TRACE_INFO_CLASS`.
     TraceInfoClass(u32) {
         /// The registered GUIDs.
+        #[doc(alias = "TraceGuidQueryList")]
         GuidQueryList = 0,
         /// The registrations of a GUID and the sessions that enabled them.
+        #[doc(alias = "TraceGuidQueryInfo")]
         GuidQueryInfo = 1,
         /// The GUIDs that the calling process registered.
+        #[doc(alias = "TraceGuidQueryProcess")]
         GuidQueryProcess = 2,
         /// The system events that record a call stack.
+        #[doc(alias = "TraceStackTracingInfo")]
         StackTracingInfo = 3,
         /// The system providers of a session.
+        #[doc(alias = "TraceSystemTraceEnableFlagsInfo")]
         SystemTraceEnableFlagsInfo = 4,
         /// The sampling interval of the profiler.
+        #[doc(alias = "TraceSampledProfileIntervalInfo")]
         SampledProfileIntervalInfo = 5,
         /// The sources that the profiler samples.
+        #[doc(alias = "TraceProfileSourceConfigInfo")]
         ProfileSourceConfigInfo = 6,
         /// The available profile sources.
+        #[doc(alias = "TraceProfileSourceListInfo")]
         ProfileSourceListInfo = 7,
         /// The system events that record counter values.
+        #[doc(alias = "TracePmcEventListInfo")]
         PmcEventListInfo = 8,
         /// The counters whose values these events record.
+        #[doc(alias = "TracePmcCounterListInfo")]
         PmcCounterListInfo = 9,
         /// The providers that are not enabled on the session even if their group is.
+        #[doc(alias = "TraceSetDisallowList")]
         SetDisallowList = 10,
         /// The version of trace processing.
+        #[doc(alias = "TraceVersionInfo")]
         VersionInfo = 11,
         /// Provider groups.
+        #[doc(alias = "TraceGroupQueryList")]
         GroupQueryList = 12,
         /// The members of a group and the sessions that enabled it.
+        #[doc(alias = "TraceGroupQueryInfo")]
         GroupQueryInfo = 13,
         /// The list that [`SetDisallowList`](Self::SetDisallowList) sets.
+        #[doc(alias = "TraceDisallowListQuery")]
         DisallowListQuery = 14,
         /// Reserved.
+        #[doc(alias = "TraceInfoReserved15")]
         InfoReserved15 = 15,
         /// The providers that periodically get a capture-state request.
+        #[doc(alias = "TracePeriodicCaptureStateListInfo")]
         PeriodicCaptureStateListInfo = 16,
         /// The limits of periodic capture-state requests.
+        #[doc(alias = "TracePeriodicCaptureStateInfo")]
         PeriodicCaptureStateInfo = 17,
         /// Whether the session records the paths of providers' binaries.
+        #[doc(alias = "TraceProviderBinaryTracking")]
         ProviderBinaryTracking = 18,
         /// The maximum number of sessions.
+        #[doc(alias = "TraceMaxLoggersQuery")]
         MaxLoggersQuery = 19,
         /// The configuration of last branch records (LBR).
+        #[doc(alias = "TraceLbrConfigurationInfo")]
         LbrConfigurationInfo = 20,
         /// The system events that record last branches.
+        #[doc(alias = "TraceLbrEventListInfo")]
         LbrEventListInfo = 21,
         /// The number of performance counters.
+        #[doc(alias = "TraceMaxPmcCounterQuery")]
         MaxPmcCounterQuery = 22,
         /// The number of buffer streams of a session.
+        #[doc(alias = "TraceStreamCount")]
         StreamCount = 23,
         /// Caching of the stacks of system events.
+        #[doc(alias = "TraceStackCachingInfo")]
         StackCachingInfo = 24,
         /// The owners of a processor's counters.
+        #[doc(alias = "TracePmcCounterOwners")]
         PmcCounterOwners = 25,
         /// Caching of the stacks of all events.
+        #[doc(alias = "TraceUnifiedStackCachingInfo")]
         UnifiedStackCachingInfo = 26,
         /// The sessions that use counters.
+        #[doc(alias = "TracePmcSessionInformation")]
         PmcSessionInformation = 27,
         /// The system events that record registers.
+        #[doc(alias = "TraceContextRegisterInfo")]
         ContextRegisterInfo = 28,
     }
 }

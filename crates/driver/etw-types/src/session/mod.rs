@@ -19,19 +19,25 @@ mod payload;
 mod pmc;
 mod properties;
 
-pub use class::{ClassFacts, HandleKind, TraceInfoClass};
+#[doc(alias("TRACE_QUERY_INFO_CLASS", "TRACE_INFO_CLASS"))]
+pub use class::TraceInfoClass;
+pub use class::{ClassFacts, HandleKind};
 #[cfg(feature = "std")]
 pub use control::{
     ENABLE_RULES, Enable, Filter, Listed, Properties, RULES, Rule, Selection, SessionStatus, Update, empty_block,
 };
 pub use instance::{TraceEnableInfo, TraceGuidInfo, TraceProviderInstanceInfo};
 pub use limit::Limit;
+#[doc(alias = "CLASSIC_EVENT_ID")]
+pub use payload::ClassicEventId;
 pub use payload::{
-    ClassicEventId, ContextRegisterInfo, GroupMask, LBR_MAXIMUM_EVENTS, MAX_STACK_TRACING_EVENTS,
-    PeriodicCaptureStateInfo, ProfileInterval, StackCachingInfo, TraceVersionInfo,
+    ContextRegisterInfo, GroupMask, LBR_MAXIMUM_EVENTS, MAX_STACK_TRACING_EVENTS, PeriodicCaptureStateInfo,
+    ProfileInterval, StackCachingInfo, TraceVersionInfo,
 };
 pub use pmc::{PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo, ProfileSourceInfo};
+#[doc(alias = "EVENT_TRACE_PROPERTIES")]
+pub use properties::EventTraceProperties;
 pub use properties::{
-    BUFFER_KIB, ClockType, EventTraceProperties, EventTracePropertiesV2, KERNEL_LOGGER_NAME, MAX_NAME,
-    SYSTEM_TRACE_CONTROL, WNODE_FLAG_TRACED_GUID, WNODE_FLAG_VERSIONED_PROPERTIES, WnodeHeader,
+    BUFFER_KIB, ClockType, EventTracePropertiesV2, KERNEL_LOGGER_NAME, MAX_NAME, SYSTEM_TRACE_CONTROL,
+    WNODE_FLAG_TRACED_GUID, WNODE_FLAG_VERSIONED_PROPERTIES, WnodeHeader,
 };

@@ -29,6 +29,7 @@ impl HResult {
     /// unchanged.
     #[must_use]
     #[inline]
+    #[doc(alias = "HRESULT_FROM_WIN32")]
     pub const fn from_win32(error: Win32Error) -> Self {
         let code = error.as_int();
         if code == 0 || code & 0x8000_0000 != 0 {
@@ -54,6 +55,7 @@ impl HResult {
     /// `SUCCEEDED`: returns whether the highest bit is clear.
     #[must_use]
     #[inline(always)]
+    #[doc(alias = "SUCCEEDED")]
     pub const fn is_success(self) -> bool {
         self.as_int() & 0x8000_0000 == 0
     }

@@ -66,6 +66,7 @@ macro_rules! status_newtype {
         impl $name {
             $(
                 #[doc = concat!("`", $c_name, "`, ", stringify!($value), ".")]
+                #[doc(alias = $c_name)]
                 $(#[$const_meta])*
                 pub const $constant: Self = Self($value);
             )*

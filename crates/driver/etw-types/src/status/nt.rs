@@ -153,6 +153,7 @@ impl NtStatus {
     /// clear.
     #[must_use]
     #[inline(always)]
+    #[doc(alias = "NT_SUCCESS")]
     pub const fn is_success(self) -> bool {
         self.as_int() & 0x8000_0000 == 0
     }

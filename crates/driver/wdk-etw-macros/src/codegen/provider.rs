@@ -66,5 +66,17 @@ fn set_information(provider: &Provider, root: &TokenStream) -> TokenStream {
                 Mode::User => quote_spanned!(span=> #root::SetInformationMode::for_winver(#version)),
             }
         }
+        SetInformation::ByBuild => {
+            // Read where the provider is, so that the build script of its package can set them, too.
+            let chosen = quote!(::core::option_env!("WDK_ETW_SET_INFORMATION"));
+            match provider.mode {
+                Mode::Kernel => quote! {
+                    #root::__private::set_information_in_kernel(#chosen, ::core::option_env!("WDK_ETW_NTDDI_VERSION"))
+                },
+                Mode::User => quote! {
+                    #root::__private::set_information_in_user(#chosen, ::core::option_env!("WDK_ETW_WINVER"))
+                },
+            }
+        }
     }
 }

@@ -25,8 +25,10 @@ pub(crate) enum Mode {
 pub(crate) enum SetInformation {
     /// A choice by name: `Off`, `Direct` or `Lookup`.
     Chosen(&'static str),
-    /// Determined by the Windows version that the driver is built for.
+    /// Determined by the Windows version that the provider is built for.
     ByVersion(Span, Expr),
+    /// Determined by the settings of the build.
+    ByBuild,
 }
 
 /// A checked provider.
@@ -95,7 +97,7 @@ impl Provider {
         let set_information = match (options.set_information, options.target_version) {
             (Some(choice), _) => SetInformation::Chosen(choice),
             (None, Some((span, version))) => SetInformation::ByVersion(span, version),
-            (None, None) => SetInformation::Chosen("Lookup"),
+            (None, None) => SetInformation::ByBuild,
         };
         Self {
             attributes: syntax.attributes,

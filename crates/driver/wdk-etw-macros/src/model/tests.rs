@@ -248,12 +248,12 @@ fn provider_options_are_read() {
 }
 
 #[test]
-fn provider_defaults_are_kernel_mode_lookup_and_the_id_of_the_name() {
+fn provider_defaults_are_kernel_mode_the_settings_of_the_build_and_the_id_of_the_name() {
     let checked = provider("P, \"MyProvider\",").0.unwrap();
     assert_eq!(checked.id.to_string(), "b3864c38-4273-58c5-545b-8b3608343471");
     assert_eq!(checked.traits, b"\x0d\0MyProvider\0");
     assert_eq!(checked.mode, Mode::Kernel);
-    assert!(matches!(checked.set_information, SetInformation::Chosen("Lookup")));
+    assert!(matches!(checked.set_information, SetInformation::ByBuild));
     let by_version = provider("P, \"N\", target_version(VERSION)").0.unwrap();
     assert!(matches!(by_version.set_information, SetInformation::ByVersion(..)));
 }

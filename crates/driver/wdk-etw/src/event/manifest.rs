@@ -10,11 +10,21 @@ use crate::provider::Provider;
 
 /// `EVENT_WRITE_FLAG_*`: how [`Provider::write_ex`] writes.
 ///
+/// | flag | kernel mode | user mode |
+/// |---|---|---|
+/// | [`NONE`](Self::NONE) | the only value that is documented | an ordinary event |
+/// | [`IN_PRIVATE`](Self::IN_PRIVATE) | not documented | documented |
+/// | [`NO_FAULTING`](Self::NO_FAULTING) | not documented | not documented; the metadata has the constant |
+///
+/// Microsoft's page of `EtwWriteEx` (wdm.h) says of the flags that they are reserved and must be 0. The page of
+/// `EventWriteEx` (evntprov.h) describes `EVENT_WRITE_FLAG_INPRIVATE` and no other flag. Both constants and their values
+/// are in Microsoft's metadata (`windows-sys` 0.61). The flags are passed on as they are: in a driver, pass `NONE`.
+///
 /// ```
 /// # use etw_symbols as _;
 /// use wdk_etw::WriteFlags;
 ///
-/// assert_eq!(WriteFlags::NO_FAULTING.bits(), 1);
+/// assert_eq!(WriteFlags::default(), WriteFlags::NONE);
 /// assert_eq!(WriteFlags::from_bits(2), WriteFlags::IN_PRIVATE);
 /// ```
 #[repr(transparent)]
@@ -22,12 +32,14 @@ use crate::provider::Provider;
 pub struct WriteFlags(u32);
 
 impl WriteFlags {
-    /// No flag.
+    /// No flag: the only documented value in kernel mode.
     pub const NONE: Self = Self(0);
-    /// The event must not cause a page fault (`EVENT_WRITE_FLAG_NO_FAULTING`), so its data must be resident.
+    /// `EVENT_WRITE_FLAG_NO_FAULTING`. By its name, the event must not cause a page fault. No page of Microsoft's
+    /// describes it, and no event needs it: the data of an event above `APC_LEVEL` must be resident anyway.
+    #[doc(alias = "EVENT_WRITE_FLAG_NO_FAULTING")]
     pub const NO_FAULTING: Self = Self(1);
-    /// Excludes the event from sessions that set `EVENT_ENABLE_PROPERTY_EXCLUDE_INPRIVATE`
-    /// (`EVENT_WRITE_FLAG_INPRIVATE`).
+    /// Excludes the event from sessions that set `EVENT_ENABLE_PROPERTY_EXCLUDE_INPRIVATE`. Documented for user mode.
+    #[doc(alias = "EVENT_WRITE_FLAG_INPRIVATE")]
     pub const IN_PRIVATE: Self = Self(2);
 
     /// Wraps raw flags.
@@ -87,6 +99,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// Any.
+    #[doc(alias("EtwWrite", "EtwWriteTransfer", "EventWrite", "EventWriteTransfer"))]
     pub fn write(
         &self,
         descriptor: &EventDescriptor,
@@ -126,7 +139,8 @@ impl<M: Mode> Provider<M> {
 
     /// Writes an event with a filter and flags (`EtwWriteEx`, Windows 7 and later).
     ///
-    /// `filter` selects sessions to exclude, as documented for `EtwWriteEx`; 0 excludes none.
+    /// `filter` selects sessions to exclude, as documented for `EtwWriteEx`; 0 excludes none. [`WriteFlags`] says which flags
+    /// are documented: in kernel mode only [`WriteFlags::NONE`].
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -134,8 +148,8 @@ impl<M: Mode> Provider<M> {
     /// use wdk_etw::{EventDataDescriptor, EventDescriptor, Keyword, Level, WriteFlags};
     ///
     /// const STARTED: EventDescriptor = EventDescriptor::new(Level::Informational, Keyword::from_bits(1));
-    /// let data = [EventDataDescriptor::new(b"resident")];
-    /// let status = PROVIDER.write_ex(&STARTED, 0, WriteFlags::NO_FAULTING, None, None, &data);
+    /// let data = [EventDataDescriptor::new(b"data")];
+    /// let status = PROVIDER.write_ex(&STARTED, 0, WriteFlags::NONE, None, None, &data);
     /// assert!(status.is_success());
     /// ```
     ///
@@ -146,6 +160,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// Any.
+    #[doc(alias("EtwWriteEx", "EventWriteEx"))]
     pub fn write_ex(
         &self,
         descriptor: &EventDescriptor,
@@ -197,6 +212,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// Any.
+    #[doc(alias("EtwWriteString", "EventWriteString"))]
     pub fn write_string(
         &self,
         level: Level,
@@ -232,6 +248,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// Any.
+    #[doc(alias("EtwEventEnabled", "EventEnabled"))]
     #[must_use]
     pub fn query_event_enabled(&self, descriptor: &EventDescriptor) -> bool {
         // SAFETY: the handle is 0 or live; the descriptor is a reference.
@@ -251,6 +268,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// Any.
+    #[doc(alias("EtwProviderEnabled", "EventProviderEnabled"))]
     #[must_use]
     pub fn query_enabled(&self, level: Level, keyword: impl Into<Keyword>) -> bool {
         // SAFETY: the handle is 0 or live.

@@ -13,6 +13,10 @@ use crate::backend::Mode;
 /// The routine does not exist on every Windows that can run a driver: Windows 7 lacks it. The three ways are those that
 /// `TraceLoggingSetInformation` documents for its macro `TLG_HAVE_EVENT_SET_INFORMATION` (0, 1 and 2).
 ///
+/// [`define_provider!`](crate::define_provider) takes the mode of a provider, or the version of Windows that the provider
+/// is for. Without either, the [settings of the build](crate::define_provider#the-settings-of-a-build) decide; without
+/// these, the mode is [`Lookup`](Self::Lookup).
+///
 /// ```
 /// # use etw_symbols as _;
 /// use wdk_etw::{SetInformationMode, define_provider};
@@ -25,11 +29,14 @@ use crate::backend::Mode;
 pub enum SetInformationMode {
     /// Never call it. Kernel mode returns `STATUS_ENTRYPOINT_NOT_FOUND`, user mode
     /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
+    #[doc(alias = "TLG_HAVE_EVENT_SET_INFORMATION=0")]
     Off,
     /// Import it: the image does not load on a Windows without it.
+    #[doc(alias = "TLG_HAVE_EVENT_SET_INFORMATION=1")]
     Direct,
     /// Find it at run time. If it is missing, kernel mode returns `STATUS_NOT_SUPPORTED`, user mode
     /// `HRESULT_FROM_WIN32(ERROR_NOT_SUPPORTED)`.
+    #[doc(alias("TLG_HAVE_EVENT_SET_INFORMATION=2", "MmGetSystemRoutineAddress", "GetProcAddress"))]
     Lookup,
 }
 
@@ -52,6 +59,7 @@ impl SetInformationMode {
     ///
     /// Any.
     #[must_use]
+    #[doc(alias = "NTDDI_VERSION")]
     pub const fn for_ntddi(ntddi_version: u32) -> Self {
         if ntddi_version < Self::DIRECT_FROM_NTDDI { Self::Lookup } else { Self::Direct }
     }
@@ -69,8 +77,86 @@ impl SetInformationMode {
     ///
     /// Any.
     #[must_use]
+    #[doc(alias = "WINVER")]
     pub const fn for_winver(winver: u32) -> Self {
         if winver < Self::DIRECT_FROM_WINVER { Self::Lookup } else { Self::Direct }
+    }
+}
+
+/// Returns the mode for the settings of a build, in kernel mode: that of `TLG_HAVE_EVENT_SET_INFORMATION`, otherwise the
+/// default for the target version, otherwise lookup, which works for every target.
+#[must_use]
+pub const fn set_information_in_kernel(chosen: Option<&str>, ntddi_version: Option<&str>) -> SetInformationMode {
+    if let Some(mode) = chosen_mode(chosen) {
+        return mode;
+    }
+    match given(ntddi_version) {
+        Some(version) => SetInformationMode::for_ntddi(number(
+            version,
+            "WDK_ETW_NTDDI_VERSION is not a number of 32 bits; for example, it is 0x0A000000 for Windows 10",
+        )),
+        None => SetInformationMode::Lookup,
+    }
+}
+
+/// [`set_information_in_kernel`] for user mode.
+#[must_use]
+pub const fn set_information_in_user(chosen: Option<&str>, winver: Option<&str>) -> SetInformationMode {
+    if let Some(mode) = chosen_mode(chosen) {
+        return mode;
+    }
+    match given(winver) {
+        Some(version) => SetInformationMode::for_winver(number(
+            version,
+            "WDK_ETW_WINVER is not a number of 32 bits; for example, it is 0x0A00 for Windows 10",
+        )),
+        None => SetInformationMode::Lookup,
+    }
+}
+
+/// Returns the mode that a build chooses by its number.
+#[expect(clippy::panic, reason = "evaluated in constants only")]
+const fn chosen_mode(chosen: Option<&str>) -> Option<SetInformationMode> {
+    const WRONG: &str = "WDK_ETW_SET_INFORMATION is not 0 (off), 1 (direct) or 2 (lookup)";
+    match given(chosen) {
+        None => None,
+        Some(chosen) => match number(chosen, WRONG) {
+            0 => Some(SetInformationMode::Off),
+            1 => Some(SetInformationMode::Direct),
+            2 => Some(SetInformationMode::Lookup),
+            _ => panic!("{}", WRONG),
+        },
+    }
+}
+
+/// An empty setting is none, so that a build can undo that of an outer one.
+const fn given(setting: Option<&str>) -> Option<&str> {
+    match setting {
+        Some(text) if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// Reads a number as C and Rust write it: decimal, or hexadecimal after `0x`.
+#[expect(clippy::panic, reason = "evaluated in constants only")]
+const fn number(text: &str, otherwise: &str) -> u32 {
+    let value = match text.as_bytes() {
+        [b'0', b'x' | b'X', digits @ ..] => digits_to_int(digits, 16),
+        digits => digits_to_int(digits, 10),
+    };
+    match value {
+        Some(value) => value,
+        None => panic!("{}", otherwise),
+    }
+}
+
+const fn digits_to_int(digits: &[u8], radix: u32) -> Option<u32> {
+    match core::str::from_utf8(digits) {
+        Ok(digits) => match u32::from_str_radix(digits, radix) {
+            Ok(value) => Some(value),
+            Err(_) => None,
+        },
+        Err(_) => None,
     }
 }
 
@@ -97,6 +183,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
+    #[doc(alias("TraceLoggingSetInformation", "EtwSetInformation", "EventSetInformation"))]
     pub fn set_information(&self, class: EventInfoClass, data: &[u8]) -> M::Status {
         let Ok(length) = u32::try_from(data.len()) else {
             return <M::Status as crate::Status>::INVALID_PARAMETER;
@@ -121,6 +208,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
+    #[doc(alias = "EventProviderSetTraits")]
     pub fn set_traits(&self, traits: &[u8]) -> M::Status {
         self.set_information(EventInfoClass::SetTraits, traits)
     }
@@ -142,6 +230,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
+    #[doc(alias = "EventProviderUseDescriptorType")]
     pub fn use_descriptor_type(&self, on: bool) -> M::Status {
         self.set_information(EventInfoClass::UseDescriptorType, &[u8::from(on)])
     }
@@ -160,6 +249,7 @@ impl<M: Mode> Provider<M> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
+    #[doc(alias = "EventProviderBinaryTrackInfo")]
     pub fn track_binary(&self) -> M::Status {
         self.set_information(EventInfoClass::BinaryTrackInfo, &[])
     }
@@ -167,7 +257,45 @@ impl<M: Mode> Provider<M> {
 
 #[cfg(test)]
 mod tests {
-    use super::SetInformationMode;
+    use super::{SetInformationMode, set_information_in_kernel, set_information_in_user};
+
+    #[test]
+    fn a_build_chooses_by_number_and_else_by_its_target() {
+        use SetInformationMode::{Direct, Lookup, Off};
+        for (chosen, version, expected) in [
+            (None, None, Lookup),
+            (Some(""), Some(""), Lookup),
+            (None, Some("0x06010000"), Lookup),
+            (None, Some("0x06040000"), Direct),
+            (None, Some("0X0A00000C"), Direct),
+            (None, Some("167772160"), Direct),
+            (Some("0"), Some("0x0A000000"), Off),
+            (Some("1"), Some("0x06010000"), Direct),
+            (Some("2"), Some("0x0A000000"), Lookup),
+        ] {
+            assert_eq!(set_information_in_kernel(chosen, version), expected, "{chosen:?} {version:?}");
+        }
+        for (chosen, version, expected) in [
+            (None, None, Lookup),
+            (None, Some("0x0601"), Lookup),
+            (None, Some("0x0602"), Direct),
+            (Some("0"), None, Off),
+        ] {
+            assert_eq!(set_information_in_user(chosen, version), expected, "{chosen:?} {version:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "WDK_ETW_SET_INFORMATION is not 0 (off), 1 (direct) or 2 (lookup)")]
+    fn an_unknown_mode_is_an_error() {
+        let _ = set_information_in_kernel(Some("3"), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "WDK_ETW_NTDDI_VERSION is not a number of 32 bits")]
+    fn a_version_that_is_no_number_is_an_error() {
+        let _ = set_information_in_kernel(None, Some("WIN10"));
+    }
 
     #[test]
     fn the_default_follows_the_documented_versions() {

@@ -24,7 +24,7 @@ use sync::const_fn;
 
 pub use buffer::ProviderBuffer;
 pub use callback::{EnableCallback, EnableRequest, FilterData};
-pub use information::SetInformationMode;
+pub use information::{SetInformationMode, set_information_in_kernel, set_information_in_user};
 pub use registration::Registration;
 
 /// An ETW provider, usually a `static` made by [`define_provider!`](crate::define_provider).

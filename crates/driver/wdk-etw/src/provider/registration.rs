@@ -55,6 +55,7 @@ impl<M: Mode> Provider<M> {
     ///
     ///    [`enabled`](Self::enabled), [`is_registered`](Self::is_registered) and the functions that return the id, the name
     ///    or a status read only the provider itself, so they may run at any time.
+    #[doc(alias("TraceLoggingRegister", "EtwRegister", "EventRegister"))]
     pub unsafe fn register(&'static self) -> M::Status {
         self.register_inner(None, 0, || ())
     }
@@ -90,6 +91,7 @@ impl<M: Mode> Provider<M> {
     /// # Safety
     ///
     /// As for `register`.
+    #[doc(alias = "TraceLoggingRegisterEx")]
     pub unsafe fn register_with_callback(&'static self, callback: EnableCallback, context: usize) -> M::Status {
         self.register_inner(Some(callback), context, || ())
     }
@@ -174,6 +176,7 @@ impl<M: Mode> Provider<M> {
     ///
     /// `PASSIVE_LEVEL`. Do not call it from the provider's own enable callback: the kernel holds a lock there that this
     /// needs.
+    #[doc(alias("TraceLoggingUnregister", "EtwUnregister", "EventUnregister"))]
     pub fn unregister(&self) -> M::Status {
         match self.lifecycle.begin_unregister() {
             Ok(()) => {}

@@ -66,6 +66,8 @@ fn compile() -> Vec<Case> {
         fs::create_dir_all(&package).expect("a folder");
         fs::write(package.join("Cargo.toml"), manifest_of_names(name, dependencies)).expect("a manifest");
     }
+    let script = "fn main() { println!(\"cargo::rustc-env=WDK_ETW_NTDDI_VERSION=0x0A000000\"); }";
+    fs::write(folder.join("renamed/build.rs"), script).expect("a build script");
     let root = package().ancestors().nth(3).expect("the repository");
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
     let output = Command::new(env!("CARGO"))
@@ -93,7 +95,7 @@ fn compile() -> Vec<Case> {
 }
 
 /// The packages of the programs in `names`, each with the dependency through which it has `wdk-etw`. `company` is the
-/// library that another one uses.
+/// library that another one uses. The build script of `renamed` sets the version of Windows that its providers are for.
 const NAMES: [(&str, &str); 3] = [
     ("company", "tracing = { package = \"wdk-etw\", path = WDK_ETW }"),
     ("renamed", "etw = { package = \"wdk-etw\", path = WDK_ETW }"),

@@ -32,7 +32,10 @@ pub use profile::{ProfileSource, ProfileSources, ProfileSourcesInUse, SampleInte
 pub use providers::{
     GroupInstances, ProcessProviders, ProviderGroups, ProviderInstance, ProviderInstances, RegisteredProviders,
 };
-pub use stacks::{StackCaching, StackTracing, UnifiedStackCaching};
+// The alias is at the re-export: rustdoc 1.95 drops those of an item that it shows elsewhere.
+#[doc(alias("TraceStackTracingInfo", "DisablePagingExecutive", "StackWalk_Event"))]
+pub use stacks::StackTracing;
+pub use stacks::{StackCaching, UnifiedStackCaching};
 pub use system_flags::SystemFlags;
 pub use table::{all, facts, find, markdown};
 

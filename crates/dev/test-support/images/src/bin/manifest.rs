@@ -33,7 +33,7 @@ fn write_by_descriptor(input: Input<'_>) {
     let activity = PROVIDER.new_activity_id();
     let data = [EventDataDescriptor::new(input.bytes)];
     PROVIDER.write(&EVENT, Some(&activity), None, &data);
-    PROVIDER.write_ex(&EVENT, 0, WriteFlags::NO_FAULTING, None, Some(&activity), &data);
+    PROVIDER.write_ex(&EVENT, 0, WriteFlags::NONE, None, Some(&activity), &data);
     PROVIDER.write_string(Level::Warning, Keyword::NONE, None, input.units);
 }
 
