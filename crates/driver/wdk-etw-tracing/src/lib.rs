@@ -15,8 +15,8 @@
 //! let status = unsafe { TRACING.register() };
 //! assert!(status.is_success());
 //!
-//! let span = tracing::info_span!("read", file = "a.txt");
-//! tracing::info!(parent: &span, bytes = 512, cached = true, "done");
+//! let span = tracing::info_span!("read", file = "a.txt").entered();
+//! tracing::info!(bytes = 512, cached = true, "done");
 //! drop(span);
 //!
 //! // In the unload routine.
@@ -48,9 +48,21 @@
 //! # Spans
 //!
 //! A span is an activity. It writes a start event with its fields when it is created, an event for values that are
-//! recorded later, and a stop event when its last handle is dropped. The kernel has no thread-local storage, so there
-//! is no current span: `enter` does nothing, and an event or a span must name its parent with `parent: &span`. Up to
-//! [`SPANS`] spans can be open. For each further span, only the warning `SpanLost` is written.
+//! recorded later, and a stop event when its last handle is dropped. Up to [`SPANS`] spans can be open. For each further
+//! span, only the warning `SpanLost` is written.
+//!
+//! An event belongs to the span that it names (`parent: &span`), otherwise to the span that the thread entered last and
+//! has not left, as in `#[instrument]`, `span.enter()` and `span.in_scope()`. In the same way a new span has a parent,
+//! whose activity is the related activity of its start event. `parent: None` stands for no span.
+//!
+//! The current spans of all threads are in a table in the image, which needs no lock and no allocation and works at any
+//! IRQL. A span may be entered on several threads, again on the same thread, and left on another thread than the one that
+//! entered it. A thread can have entered about 16 spans at a time. For each further span, the warning
+//! `SpanContextLost` is written with its activity, and the events in it belong to the span around it.
+//!
+//! Code that interrupts a thread (a DPC, an interrupt, an APC) has the same thread object. Until it enters a span of its own,
+//! its events belong to the span of the interrupted thread. To avoid that, let it name the parent: `parent: &span` or
+//! `parent: None`.
 //!
 //! # Memory
 //!
@@ -81,6 +93,7 @@
 #![no_std]
 
 mod allocator;
+mod context;
 mod event;
 mod level;
 mod sites;

@@ -22,13 +22,20 @@ struct Span {
     /// The id, or 0 while the entry is free.
     id: AtomicU64,
     handles: AtomicU32,
+    /// How often the span was entered without a place in the table of current spans.
+    unrecorded: AtomicU32,
     /// The call site's `Metadata<'static>`.
     metadata: AtomicPtr<()>,
 }
 
-static TABLE: [Span; SPANS] =
-    [const { Span { id: AtomicU64::new(0), handles: AtomicU32::new(0), metadata: AtomicPtr::new(ptr::null_mut()) } };
-        SPANS];
+static TABLE: [Span; SPANS] = [const {
+    Span {
+        id: AtomicU64::new(0),
+        handles: AtomicU32::new(0),
+        unrecorded: AtomicU32::new(0),
+        metadata: AtomicPtr::new(ptr::null_mut()),
+    }
+}; SPANS];
 
 /// The number of the next span, so that no id is used twice.
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -49,6 +56,7 @@ pub(crate) fn open(metadata: &'static Metadata<'static>) -> Option<Id> {
         .find(|(_, span)| span.id.compare_exchange(0, RESERVED, Ordering::Acquire, Ordering::Relaxed).is_ok())?;
     let id = (number << INDEX_BITS) | u64::try_from(index).unwrap_or_default();
     span.handles.store(1, Ordering::Relaxed);
+    span.unrecorded.store(0, Ordering::Relaxed);
     span.metadata.store(ptr::from_ref(metadata).cast_mut().cast(), Ordering::Relaxed);
     span.id.store(id, Ordering::Release);
     NonZeroU64::new(id).map(Id::from_non_zero_u64)
@@ -62,6 +70,25 @@ pub(crate) fn lost() -> Id {
 /// Returns whether a span with this id is open.
 pub(crate) fn is_open(id: &Id) -> bool {
     find(id).is_some()
+}
+
+/// Returns the id of a span from its number, if the span is open.
+pub(crate) fn open_id(number: u64) -> Option<Id> {
+    let id = Id::from_non_zero_u64(NonZeroU64::new(number)?);
+    is_open(&id).then_some(id)
+}
+
+/// Counts that a span was entered without being recorded.
+pub(crate) fn enter_unrecorded(id: &Id) {
+    if let Some(span) = find(id) {
+        span.unrecorded.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Returns whether a span was entered without being recorded, and removes that from the count.
+pub(crate) fn exit_unrecorded(id: &Id) -> bool {
+    let less = |count: u32| count.checked_sub(1);
+    find(id).is_some_and(|span| span.unrecorded.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok())
 }
 
 /// Adds a handle to a span.

@@ -11,7 +11,7 @@ use wdk_etw::{EventDescriptor, Guid, Kernel, Keyword, Mode, Opcode, Provider, St
 use crate::event::{Header, write};
 use crate::level::{etw_level, filter, follow, set};
 use crate::values::Values;
-use crate::{allocator, spans};
+use crate::{allocator, context, spans};
 
 /// The default keyword. It is also the default keyword of `write_event!`.
 const DEFAULT_KEYWORD: u64 = 1;
@@ -178,6 +178,16 @@ impl<M: Mode> EtwTracing<M> {
         spans::is_open(span).then(|| self.guid(span))
     }
 
+    /// Returns the activity of an event's or a span's parent: the one that it names, otherwise the current span of the
+    /// thread, unless it is a root.
+    fn parent(&self, named: Option<&Id>, is_contextual: bool) -> Option<Guid> {
+        match named {
+            Some(parent) => self.activity(parent),
+            None if is_contextual => context::current(M::current_thread()).map(|current| self.guid(&current)),
+            None => None,
+        }
+    }
+
     fn guid(&self, span: &Id) -> Guid {
         Guid::from_u128(u128::from(span.into_u64()) << 64 | u128::from(self.salt.load(Ordering::Relaxed)))
     }
@@ -253,7 +263,7 @@ impl<M: Mode> Subscriber for Handle<M> {
             return spans::lost();
         };
         let activity = self.0.guid(&id);
-        let related = attributes.parent().and_then(|parent| self.0.activity(parent));
+        let related = self.0.parent(attributes.parent(), attributes.is_contextual());
         self.0.write(metadata, Opcode::Start, Some(&activity), related.as_ref(), |values| attributes.record(values));
         id
     }
@@ -273,17 +283,27 @@ impl<M: Mode> Subscriber for Handle<M> {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let activity = event.parent().and_then(|parent| self.0.activity(parent));
+        let activity = self.0.parent(event.parent(), event.is_contextual());
         self.0.write(event.metadata(), Opcode::Info, activity.as_ref(), None, |values| event.record(values));
     }
 
-    /// Does nothing: there is no current span in the kernel, and events name their parent.
-    fn enter(&self, _: &Id) {}
+    fn enter(&self, span: &Id) {
+        if context::enter(M::current_thread(), span) {
+            return;
+        }
+        let provider = self.0.provider;
+        let id = self.0.guid(span);
+        write_event!(provider, "SpanContextLost", level(Warning), activity_id(&id));
+    }
 
-    fn exit(&self, _: &Id) {}
+    fn exit(&self, span: &Id) {
+        context::exit(M::current_thread(), span);
+    }
 
     fn current_span(&self) -> Current {
-        Current::none()
+        let current = context::current(M::current_thread());
+        let known = current.and_then(|id| spans::metadata(&id).map(|metadata| Current::new(id, metadata)));
+        known.unwrap_or_else(Current::none)
     }
 
     fn clone_span(&self, id: &Id) -> Id {

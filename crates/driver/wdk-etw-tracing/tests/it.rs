@@ -222,6 +222,136 @@ fn spans_are_activities_that_are_passed_explicitly() {
     assert_eq!(fields(&events[4]), ["late=5", "target=it"]);
 }
 
+/// What an event belongs to. An id is the index of the span that has it, in the order of the starts.
+#[derive(Debug, PartialEq)]
+struct Relation {
+    name: String,
+    opcode: Opcode,
+    activity: Option<usize>,
+    related: Option<usize>,
+}
+
+fn relation(name: &str, opcode: Opcode, activity: Option<usize>, related: Option<usize>) -> Relation {
+    Relation { name: name.to_owned(), opcode, activity, related }
+}
+
+fn relations(events: &[CapturedEvent]) -> Vec<Relation> {
+    let starts: Vec<_> =
+        events.iter().filter(|event| event.descriptor.opcode == Opcode::Start).map(|event| event.activity).collect();
+    let index = |id: wdk_etw::Guid| {
+        (!id.is_zero()).then(|| starts.iter().position(|start| *start == id).expect("the activity of a span"))
+    };
+    let of = |event: &CapturedEvent| Relation {
+        name: decoded(event).0,
+        opcode: event.descriptor.opcode,
+        activity: index(event.activity),
+        related: event.related.map(|related| index(related).expect("not zero")),
+    };
+    events.iter().map(of).collect()
+}
+
+#[test]
+fn events_and_spans_belong_to_the_current_span() {
+    let events = traced(at(Level::Informational), |_| {
+        info!(name: "before", "");
+        let outer = info_span!("outer");
+        outer.in_scope(|| {
+            info!(name: "in outer", "");
+            let inner = info_span!("inner").entered();
+            info!(name: "in inner", "");
+            info!(name: "named", parent: &outer, "");
+            info!(name: "of none", parent: None, "");
+            assert_eq!(tracing::Span::current().id(), inner.id());
+            drop(info_span!(parent: None, "root"));
+            drop(inner);
+            info!(name: "in outer again", "");
+        });
+        assert!(tracing::Span::current().is_none());
+        info!(name: "after", "");
+    });
+    let (info, start, stop) = (Opcode::Info, Opcode::Start, Opcode::Stop);
+    let expected = [
+        relation("before", info, None, None),
+        relation("outer", start, Some(0), None),
+        relation("in outer", info, Some(0), None),
+        relation("inner", start, Some(1), Some(0)),
+        relation("in inner", info, Some(1), None),
+        relation("named", info, Some(0), None),
+        relation("of none", info, None, None),
+        relation("root", start, Some(2), None),
+        relation("root", stop, Some(2), None),
+        relation("inner", stop, Some(1), None),
+        relation("in outer again", info, Some(0), None),
+        relation("after", info, None, None),
+        relation("outer", stop, Some(0), None),
+    ];
+    assert_eq!(relations(&events), expected);
+}
+
+#[test]
+fn a_span_may_be_entered_on_one_thread_and_left_on_another() {
+    let events = traced(at(Level::Informational), |host| {
+        let span = info_span!("moved");
+        let id = span.id().expect("enabled");
+        tracing_core::dispatcher::get_default(|dispatch| dispatch.enter(&id));
+        info!(name: "here", "");
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let _there = host.enter();
+                info!(name: "there, not entered", "");
+                span.in_scope(|| info!(name: "there", ""));
+                tracing_core::dispatcher::get_default(|dispatch| dispatch.exit(&id));
+            });
+            other.join().expect("no panic");
+        });
+        info!(name: "here, left there", "");
+    });
+    let activities: Vec<_> = relations(&events).into_iter().map(|event| (event.name, event.activity)).collect();
+    let expected = [
+        ("moved", Some(0)),
+        ("here", Some(0)),
+        ("there, not entered", None),
+        ("there", Some(0)),
+        ("here, left there", None),
+        ("moved", Some(0)),
+    ];
+    assert_eq!(activities, expected.map(|(name, activity)| (name.to_owned(), activity)));
+}
+
+#[test]
+fn a_span_that_is_entered_again_stays_current_until_it_is_left_as_often() {
+    let events = traced(at(Level::Informational), |_| {
+        let span = info_span!("again");
+        let first = span.enter();
+        span.in_scope(|| info!(name: "twice", ""));
+        info!(name: "once", "");
+        drop(first);
+        info!(name: "left", "");
+    });
+    let activities: Vec<_> = relations(&events).into_iter().map(|event| event.activity).collect();
+    assert_eq!(activities, [Some(0), Some(0), Some(0), None, Some(0)]);
+}
+
+#[test]
+fn a_span_entered_beyond_the_limit_is_reported() {
+    fn nested(depth: usize) {
+        if depth > 0 {
+            info_span!("deep").in_scope(|| nested(depth - 1));
+        } else {
+            info!(name: "innermost", "");
+        }
+    }
+    let events = traced(at(Level::Informational), |_| nested(17));
+    let mut named = relations(&events);
+    named.retain(|event| event.name == "SpanContextLost" || event.name == "innermost");
+    let expected = [
+        relation("SpanContextLost", Opcode::Info, Some(16), None),
+        // It belongs to the last span that was recorded.
+        relation("innermost", Opcode::Info, Some(15), None),
+    ];
+    assert_eq!(named, expected);
+}
+
 #[test]
 fn a_span_beyond_the_limit_is_reported_and_a_later_one_fits_again() {
     let events = traced(at(Level::Informational), |_| {
