@@ -15,6 +15,7 @@ constants! {
     "Machines, ntimage.h."
     u16 {
         IMAGE_FILE_MACHINE_AMD64 = 0x8664,
+        IMAGE_FILE_MACHINE_ARM64 = 0xAA64,
     }
 
     "Bits of `IMAGE_FILE_HEADER.Characteristics`, ntimage.h."
@@ -46,6 +47,17 @@ constants! {
     u16 {
         WIN_CERT_REVISION_2_0 = 0x200,
         WIN_CERT_TYPE_PKCS_SIGNED_DATA = 0x2,
+    }
+
+    "Types of resources, winuser.h."
+    u16 {
+        RT_MESSAGETABLE = 11,
+        RT_VERSION = 16,
+    }
+
+    "Flags of `MESSAGE_RESOURCE_ENTRY`, winnt.h: the text is UTF-16."
+    u16 {
+        MESSAGE_RESOURCE_UNICODE = 1,
     }
 
     "Types of debug data, winnt.h."

@@ -1,6 +1,11 @@
 //! The Plug and Play manager, resources of devices and buses.
 
 constants! {
+    "Flags of `AddService` in an INF, setupapi.h."
+    u32 {
+        SPSVCINST_ASSOCSERVICE = 0x2,
+    }
+
     "`DEVICE_RELATION_TYPE`, wdm.h."
     u32 {
         BusRelations = 0,

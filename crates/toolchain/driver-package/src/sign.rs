@@ -7,7 +7,7 @@
 mod certificate;
 mod digest;
 mod identity;
-mod image;
+pub(crate) mod image;
 pub(crate) mod oid;
 pub(crate) mod pem;
 mod pkcs7;

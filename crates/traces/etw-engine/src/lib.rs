@@ -111,7 +111,7 @@ pub use session::Session;
 pub use session::consumer::{Consumer, RealTimeBuffer};
 pub use session::information::SessionInformation;
 pub use session::memory::SessionOptions;
-pub use session::message::{Message, message_flag};
+pub use session::message::Message;
 pub use session::properties::Overflow;
 pub use session::status::{Report, Statistics};
 pub use trace_info::{Enabled, Enumeration, Information, PmcSession, ProviderInstance, QueryError, SetInformation};

@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use etw_etl::format::event::{EventHeader, FLAG_EXTENDED_INFO, FLAG_STRING_ONLY, SIZE, TYPE_64};
+use etw_etl::format::event::{
+    EVENT_HEADER_FLAG_EXTENDED_INFO, EVENT_HEADER_FLAG_STRING_ONLY, EventHeader, SIZE, TYPE_64,
+};
 use etw_etl::{ExtendedItem, ExtendedType};
 use etw_types::Guid;
 use etw_types::session::enable;
@@ -115,8 +117,8 @@ impl<'a> EventRecord<'a> {
         let header = EventHeader {
             size: u16::try_from(len).ok()?,
             header_type: TYPE_64,
-            flags: if offer.event.is_string() { FLAG_STRING_ONLY } else { 0 }
-                | if items_len == 0 { 0 } else { FLAG_EXTENDED_INFO },
+            flags: if offer.event.is_string() { EVENT_HEADER_FLAG_STRING_ONLY } else { 0 }
+                | if items_len == 0 { 0 } else { EVENT_HEADER_FLAG_EXTENDED_INFO },
             property: 0,
             thread_id: environment.thread_id(),
             process_id: environment.process_id(),

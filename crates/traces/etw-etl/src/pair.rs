@@ -13,7 +13,7 @@ use etw_types::{Guid, Opcode};
 
 use crate::decode::{Decoded, Field, Node, Scalar};
 use crate::event::{EventRef, Kind};
-use crate::format::event::FLAG_CLASSIC_HEADER;
+use crate::format::event::EVENT_HEADER_FLAG_CLASSIC_HEADER;
 use crate::format::record::Layout;
 
 /// Suffixes of an event name that say whether something begins or ends.
@@ -56,7 +56,7 @@ impl Role {
     #[must_use]
     pub fn from_event(event: &EventRef<'_>) -> Option<Self> {
         let header = &event.header;
-        if header.layout != Layout::Event || header.flags & FLAG_CLASSIC_HEADER != 0 {
+        if header.layout != Layout::Event || header.flags & EVENT_HEADER_FLAG_CLASSIC_HEADER != 0 {
             return None;
         }
         match header.descriptor.opcode {

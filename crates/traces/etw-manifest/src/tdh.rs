@@ -7,6 +7,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 
 use etw_types::{Guid, OutType};
+use windows_constants::tracing::{
+    DecodingSourceWbem, EVENTMAP_INFO_FLAG_MANIFEST_BITMAP, EVENTMAP_INFO_FLAG_MANIFEST_PATTERNMAP,
+    EVENTMAP_INFO_FLAG_WBEM_BITMAP, PropertyParamCount, PropertyParamFixedCount, PropertyParamLength, PropertyStruct,
+};
 
 use crate::bytes::{guid_at, size_at, u16_at, u32_at, utf16};
 use crate::envelope::{self, Assembler};
@@ -30,11 +34,6 @@ const COST: usize = 128;
 
 const PROPERTIES: usize = 112;
 const PROPERTY_SIZE: usize = 24;
-const SOURCE_WBEM: u32 = 1;
-const FLAG_STRUCT: u32 = 0x01;
-const FLAG_LENGTH_FIELD: u32 = 0x02;
-const FLAG_COUNT_FIELD: u32 = 0x04;
-const FLAG_FIXED_COUNT: u32 = 0x20;
 
 /// What a `TRACE_EVENT_INFO` describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +49,7 @@ impl EventId {
     fn from_info(info: &[u8]) -> Option<Self> {
         let id = u16_at(info, 32)?;
         let [version, _channel, _level, opcode] = *info.get(34..)?.first_chunk()?;
-        if u32_at(info, 48)? == SOURCE_WBEM {
+        if u32_at(info, 48)? == DecodingSourceWbem {
             Some(Self { guid: guid_at(info, 16)?, id: 0, version, opcode, is_classic: true })
         } else {
             Some(Self { guid: guid_at(info, 0)?, id, version, opcode: 0, is_classic: false })
@@ -258,16 +257,16 @@ fn field(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<ValueMa
     let count = u16_at(property, 16)?;
     let length = u16_at(property, 18)?;
     let count = match count {
-        place if flags & FLAG_COUNT_FIELD != 0 => Extent::Field(place),
-        count if count > 1 || flags & FLAG_FIXED_COUNT != 0 => Extent::Fixed(count),
+        place if flags & PropertyParamCount != 0 => Extent::Field(place),
+        count if count > 1 || flags & PropertyParamFixedCount != 0 => Extent::Fixed(count),
         _ => Extent::None,
     };
     let length = match length {
-        place if flags & FLAG_LENGTH_FIELD != 0 => Extent::Field(place),
+        place if flags & PropertyParamLength != 0 => Extent::Field(place),
         0 => Extent::None,
         length => Extent::Fixed(length),
     };
-    let (encoding, out, map) = if flags & FLAG_STRUCT != 0 {
+    let (encoding, out, map) = if flags & PropertyStruct != 0 {
         (Encoding::Struct { first, members: second }, OutType::Default, None)
     } else {
         (Encoding::from_tdh(first)?, out_from_tdh(second), named_map(info, property, map))
@@ -285,11 +284,10 @@ fn named_map(info: &[u8], property: &[u8], map: &impl Fn(&str) -> Option<Arc<Val
 /// map.
 #[must_use]
 pub fn map(info: &[u8]) -> Option<ValueMap> {
-    const BITS: u32 = 0x02 | 0x10;
-    const PATTERN: u32 = 0x04;
+    const BITS: u32 = EVENTMAP_INFO_FLAG_MANIFEST_BITMAP | EVENTMAP_INFO_FLAG_WBEM_BITMAP;
     let name = utf16(info.get(size_at(info, 0)?..)?);
     let flags = u32_at(info, 4)?;
-    if flags & PATTERN != 0 {
+    if flags & EVENTMAP_INFO_FLAG_MANIFEST_PATTERNMAP != 0 {
         return None;
     }
     let entries = info.get(16..)?.get(..size_at(info, 8)?.checked_mul(8)?)?;

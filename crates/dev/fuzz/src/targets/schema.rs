@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use etw_etl::export::Pcapng;
-use etw_etl::format::event::FLAG_CLASSIC_HEADER;
+use etw_etl::format::event::EVENT_HEADER_FLAG_CLASSIC_HEADER;
 use etw_etl::{Clock, Decoder, Event, EventData, Exporter, Format};
 use etw_manifest::tdh::{self, TYPE_EVENT_INFO, TYPE_MAP_INFO, TraceSchemas};
 use etw_manifest::{EventKey, EventSchema, Layers, Schema};
@@ -19,8 +19,8 @@ use super::etl::compare;
 const BUILT_IN: [(&str, u16); 4] = [
     ("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4", 0),
     ("a669021c-c450-4609-a035-5af59af4df18", 0),
-    ("9b79ee91-b5fd-41c0-a243-4248e266e9d0", FLAG_CLASSIC_HEADER),
-    ("b3e675d7-2554-4f18-830b-2762732560de", FLAG_CLASSIC_HEADER),
+    ("9b79ee91-b5fd-41c0-a243-4248e266e9d0", EVENT_HEADER_FLAG_CLASSIC_HEADER),
+    ("b3e675d7-2554-4f18-830b-2762732560de", EVENT_HEADER_FLAG_CLASSIC_HEADER),
 ];
 
 /// A schema source that returns the same schema for every event.

@@ -8,6 +8,7 @@ use etw_etl::NewFile;
 use nt_machine::{Guest, RegistryKey, RegistryValue};
 use pe_image::framework::Client;
 use pe_image::{Image, Imported, Layout, ResourceType, resources};
+use windows_constants::image::RT_VERSION;
 use windows_releases::Kmdf;
 
 use crate::Error;
@@ -17,8 +18,8 @@ const FRAMEWORK: &str = "Wdf01000.sys";
 const LOADER: &str = "WdfLdr.sys";
 /// Where the loader looks up the service of a framework.
 const VERSIONS: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Wdf\Kmdf\KmdfLibrary\Versions\1";
-/// `RT_VERSION`, and the signature of `VS_FIXEDFILEINFO`.
-const VERSION: ResourceType = ResourceType::Id(16);
+const VERSION: ResourceType = ResourceType::Id(RT_VERSION);
+/// The signature of `VS_FIXEDFILEINFO`.
 const FIXED_INFO: [u8; 4] = 0xFEEF_04BD_u32.to_le_bytes();
 /// The company in the version resource, in UTF-16.
 const COMPANY: &str = "Microsoft Corporation";

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use etw_etl::expect::Expected;
 use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
-use etw_etl::format::event::FLAG_CLASSIC_HEADER;
+use etw_etl::format::event::EVENT_HEADER_FLAG_CLASSIC_HEADER;
 use etw_etl::{Clock, ClockKind, Event, EventData, FileTime, NewFile, Writer, WriterOptions};
 use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
@@ -261,7 +261,7 @@ fn write_image(writer: &mut Writer, first: &Event, image: &ImageFile, base: u64)
     let names = [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
     let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
     let provider = IMAGE_ID;
-    let flags = FLAG_CLASSIC_HEADER;
+    let flags = EVENT_HEADER_FLAG_CLASSIC_HEADER;
     writer.write(
         0,
         &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },

@@ -1,7 +1,7 @@
 //! Converts the child's events to records, as in a trace file.
 
 use etw_engine::CapturedEvent;
-use etw_etl::format::event::{FLAG_64_BIT_HEADER, FLAG_STRING_ONLY};
+use etw_etl::format::event::{EVENT_HEADER_FLAG_64_BIT_HEADER, EVENT_HEADER_FLAG_STRING_ONLY};
 use etw_etl::{EventData, ExtendedItem, ExtendedType};
 use etw_types::Guid;
 
@@ -23,7 +23,7 @@ pub(crate) fn record(event: &CapturedEvent) -> Option<Vec<u8>> {
     let data = EventData {
         provider: event.provider,
         descriptor: event.descriptor,
-        flags: FLAG_64_BIT_HEADER | if event.string_only { FLAG_STRING_ONLY } else { 0 },
+        flags: EVENT_HEADER_FLAG_64_BIT_HEADER | if event.string_only { EVENT_HEADER_FLAG_STRING_ONLY } else { 0 },
         thread_id: event.thread_id,
         process_id: event.process_id,
         timestamp: event.timestamp,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use command_line::{error, escaped, exit, print};
 use serde_json::json;
+use windows_constants::image::RT_VERSION;
 
 use super::Outcome;
 use crate::inf::{Fault, Inf, Text};
@@ -176,8 +177,7 @@ fn add_image(image: &Image, facts: &mut Facts) {
     }
 }
 
-/// The number of the type of version resources, `RT_VERSION`.
-const VERSION: ResourceType = ResourceType::Id(16);
+const VERSION: ResourceType = ResourceType::Id(RT_VERSION);
 
 /// The version resource by its values, other resources by their types and sizes. A damaged directory has none.
 fn add_resources(image: &[u8], facts: &mut Facts) {

@@ -1,5 +1,7 @@
 //! What a file installs on one processor architecture: devices, their install sections and their services.
 
+use windows_constants::image::{IMAGE_FILE_MACHINE_AMD64, IMAGE_FILE_MACHINE_ARM64};
+use windows_constants::plug_play::SPSVCINST_ASSOCSERVICE;
 use windows_releases::Release;
 
 use super::{Entry, Inf, Section};
@@ -36,8 +38,8 @@ impl Arch {
     #[must_use]
     pub fn machine(self) -> u16 {
         match self {
-            Self::X64 => 0x8664,
-            Self::Arm64 => 0xaa64,
+            Self::X64 => IMAGE_FILE_MACHINE_AMD64,
+            Self::Arm64 => IMAGE_FILE_MACHINE_ARM64,
         }
     }
 
@@ -90,9 +92,6 @@ pub struct Service {
 
 /// The install section of a file without devices.
 const DEFAULT_INSTALL: &str = "DefaultInstall";
-
-/// `SPSVCINST_ASSOCSERVICE`
-const ASSOCIATED: u32 = 2;
 
 impl Inf {
     /// Returns the names of the models sections that `[Manufacturer]` lists for an architecture, each with the entry
@@ -205,7 +204,12 @@ impl Inf {
         let service = |entry: &Entry| {
             let field = |index| entry.field(index).map(|field| self.expand(field));
             let flags = field(1).and_then(|flags| number(&flags)).unwrap_or_default();
-            Service { line: entry.line, name: field(0), is_function: flags & ASSOCIATED != 0, section: field(2) }
+            Service {
+                line: entry.line,
+                name: field(0),
+                is_function: flags & SPSVCINST_ASSOCSERVICE != 0,
+                section: field(2),
+            }
         };
         entries.map(service).collect()
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use etw_types::{Channel, DataKind};
 use memchr::memmem;
 
 use super::manifest;
@@ -22,10 +23,7 @@ pub(super) struct Events {
 
 /// The end of the header before the blobs of `TraceLoggingProvider.h`.
 pub(super) const BLOBS: [u8; 8] = 0xBB8A_052B_8804_0E86_u64.to_le_bytes();
-/// `WINEVENT_CHANNEL_TRACELOGGING`
-const TRACE_LOGGING: u8 = 11;
-/// `EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA`
-const METADATA: u8 = 1;
+const METADATA: u8 = DataKind::EventMetadata.as_int();
 /// The size of an `EVENT_DESCRIPTOR`, and of an `EVENT_DATA_DESCRIPTOR`.
 const DESCRIPTOR: u32 = 16;
 
@@ -106,7 +104,7 @@ fn descriptor_beside(file: &[u8], image: &Image, rva: u32) -> Option<[u8; DESCRI
     }
     let beside = [rva.checked_sub(DESCRIPTOR), rva.checked_add(DESCRIPTOR)];
     let mut found = beside.into_iter().flatten().filter_map(|rva| image.bytes_from(file, rva)?.first_chunk().copied());
-    found.find(|[_, _, _, channel, ..]: &[u8; DESCRIPTOR as usize]| *channel == TRACE_LOGGING)
+    found.find(|[_, _, _, channel, ..]: &[u8; DESCRIPTOR as usize]| *channel == Channel::TraceLogging.as_int())
 }
 
 #[cfg(test)]

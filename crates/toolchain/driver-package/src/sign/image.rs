@@ -5,12 +5,18 @@ use der::Encode;
 use super::digest::image_digests;
 use super::identity::Identity;
 use super::spc::{IndirectData, Subject};
+use windows_constants::image::{WIN_CERT_REVISION_2_0, WIN_CERT_TYPE_PKCS_SIGNED_DATA};
+
 use super::{oid, pkcs7};
 use crate::Error;
 use crate::pe::{SigningOffsets, write_checksum};
 
-/// `WIN_CERT_REVISION_2_0`, then `WIN_CERT_TYPE_PKCS_SIGNED_DATA`
-const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
+/// The revision and the type of an Authenticode signature, after the length in its `WIN_CERTIFICATE`.
+pub(crate) const REVISION_AND_TYPE: [u8; 4] = {
+    let [r0, r1] = WIN_CERT_REVISION_2_0.to_le_bytes();
+    let [t0, t1] = WIN_CERT_TYPE_PKCS_SIGNED_DATA.to_le_bytes();
+    [r0, r1, t0, t1]
+};
 
 /// Signs an image. Removes the signature that it had.
 ///
@@ -34,7 +40,7 @@ pub fn sign_image(image: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
 
     // Signtool includes the padding in the entry's size, so that the end of the table is unambiguous.
     signed.extend_from_slice(&size.to_le_bytes());
-    signed.extend_from_slice(&KIND);
+    signed.extend_from_slice(&REVISION_AND_TYPE);
     signed.extend_from_slice(&envelope);
     signed.resize(signed.len().next_multiple_of(8), 0);
     let place = [start.to_le_bytes(), size.to_le_bytes()].concat();

@@ -7,6 +7,7 @@ use super::envelope::{self, Envelope};
 use super::tlv::Field;
 use super::{Account, Context, Mark, Refusal, pages, signature};
 use crate::pe::SigningOffsets;
+use crate::sign::image::REVISION_AND_TYPE;
 use crate::sign::spc::IndirectData;
 use crate::sign::{hex, image_parts, oid};
 
@@ -52,9 +53,6 @@ fn walk(account: &mut Account, bytes: &[u8], check: impl Fn(&mut Account, &Envel
     true
 }
 
-/// `WIN_CERT_REVISION_2_0`, then `WIN_CERT_TYPE_PKCS_SIGNED_DATA`
-const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
-
 /// Returns the signature in the first entry of the attribute certificate table, and the rest of the table. Entries are
 /// padded with zeros to a multiple of eight; no digest covers the padding, so nothing else may be there.
 fn entry(table: &[u8]) -> Result<(&[u8], &[u8]), Refusal> {
@@ -64,7 +62,7 @@ fn entry(table: &[u8]) -> Result<(&[u8], &[u8]), Refusal> {
     };
     let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
     let content = table.get(ENTRY..length).ok_or_else(|| damaged("an entry is longer than the table"))?;
-    if kind != KIND {
+    if kind != REVISION_AND_TYPE {
         return Err(Refusal::Unknown(format!("the kind {} of an entry in its table is not known", hex(kind))));
     }
     let (signature, padding) =

@@ -3,32 +3,26 @@
 use etw_etl::format::message::MessageHeader;
 use etw_types::session::KERNEL_LOGGER_NAME;
 use etw_types::{Guid, NtStatus, Win32Error};
+use windows_constants::tracing::{
+    TRACE_MESSAGE_COMPONENTID, TRACE_MESSAGE_GUID, TRACE_MESSAGE_SEQUENCE, TRACE_MESSAGE_SYSTEMINFO,
+    TRACE_MESSAGE_TIMESTAMP,
+};
 
 use super::core::SessionCore;
 use crate::Session;
 use crate::buffers::Encoded;
 
-/// `TRACE_MESSAGE_*`: the fields of a message's header.
-pub mod message_flag {
-    /// A sequence number, if the session has sequence numbers.
-    pub const SEQUENCE: u32 = 0x01;
-    /// The message's GUID.
-    pub const GUID: u32 = 0x02;
-    /// A component id instead of the GUID.
-    pub const COMPONENT_ID: u32 = 0x04;
-    /// The time.
-    pub const TIMESTAMP: u32 = 0x08;
-    /// Thread id and process id.
-    pub const SYSTEM_INFO: u32 = 0x20;
-}
-
-/// All of [`message_flag`].
-const KNOWN: u32 = 0x2F;
+/// The flags that a caller may set.
+const KNOWN: u32 = TRACE_MESSAGE_SEQUENCE
+    | TRACE_MESSAGE_GUID
+    | TRACE_MESSAGE_COMPONENTID
+    | TRACE_MESSAGE_TIMESTAMP
+    | TRACE_MESSAGE_SYSTEMINFO;
 
 /// A message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// See [`message_flag`].
+    /// `TRACE_MESSAGE_*`: what the header has.
     pub flags: u32,
     /// The message's GUID; the component id is its first member.
     pub guid: Guid,
@@ -41,7 +35,7 @@ pub struct Message<'a> {
 impl Session {
     /// `TraceMessage`: writes a message to this session.
     ///
-    /// A message with [`message_flag::SEQUENCE`] gets a sequence number if the session was started with one of the two
+    /// A message with `TRACE_MESSAGE_SEQUENCE` gets a sequence number if the session was started with one of the two
     /// sequence modes. Otherwise the flag has no effect (our choice: the documentation only says that the mode is
     /// required).
     ///
@@ -57,7 +51,7 @@ impl Session {
             return Err(Win32Error::InvalidHandle);
         }
         let has = |flag: u32| message.flags & flag != 0;
-        if message.flags & !KNOWN != 0 || (has(message_flag::GUID) && has(message_flag::COMPONENT_ID)) {
+        if message.flags & !KNOWN != 0 || (has(TRACE_MESSAGE_GUID) && has(TRACE_MESSAGE_COMPONENTID)) {
             return Err(Win32Error::InvalidParameter);
         }
         let buffers = core.buffers().ok_or(Win32Error::NotSupported)?;
@@ -65,12 +59,12 @@ impl Session {
         let when = |flag: u32, value: u32| has(flag).then_some(value);
         let header = MessageHeader {
             number: message.number,
-            sequence: if has(message_flag::SEQUENCE) { core.sequence.next() } else { None },
-            guid: has(message_flag::GUID).then_some(message.guid),
-            component: when(message_flag::COMPONENT_ID, message.guid.data1),
-            timestamp: has(message_flag::TIMESTAMP).then(|| core.stamp(self.engine.now())),
-            thread_id: when(message_flag::SYSTEM_INFO, environment.thread_id()),
-            process_id: when(message_flag::SYSTEM_INFO, environment.process_id()),
+            sequence: if has(TRACE_MESSAGE_SEQUENCE) { core.sequence.next() } else { None },
+            guid: has(TRACE_MESSAGE_GUID).then_some(message.guid),
+            component: when(TRACE_MESSAGE_COMPONENTID, message.guid.data1),
+            timestamp: has(TRACE_MESSAGE_TIMESTAMP).then(|| core.stamp(self.engine.now())),
+            thread_id: when(TRACE_MESSAGE_SYSTEMINFO, environment.thread_id()),
+            process_id: when(TRACE_MESSAGE_SYSTEMINFO, environment.process_id()),
             ..MessageHeader::default()
         };
         let mut record = Vec::new();

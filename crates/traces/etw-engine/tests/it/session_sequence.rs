@@ -1,14 +1,18 @@
 //! Sequence numbers: messages have a field for them; events have an item for them only if the engine is configured so.
 
 use crate::common::{PROVIDER, TempFile, read_events, register, write};
-use etw_engine::{Enable, Engine, EngineOptions, Message, Properties, Session, message_flag};
+use etw_engine::{Enable, Engine, EngineOptions, Message, Properties, Session};
 use etw_etl::format::message::MessageHeader;
 use etw_etl::{Event, ExtendedType, Kind, Reader};
 use etw_types::session::mode;
 use etw_types::{Level, Win32Error};
+use windows_constants::tracing::{
+    TRACE_MESSAGE_COMPONENTID, TRACE_MESSAGE_GUID, TRACE_MESSAGE_SEQUENCE, TRACE_MESSAGE_SYSTEMINFO,
+    TRACE_MESSAGE_TIMESTAMP,
+};
 
 const MESSAGE: Message<'_> = Message {
-    flags: message_flag::SEQUENCE | message_flag::GUID | message_flag::TIMESTAMP | message_flag::SYSTEM_INFO,
+    flags: TRACE_MESSAGE_SEQUENCE | TRACE_MESSAGE_GUID | TRACE_MESSAGE_TIMESTAMP | TRACE_MESSAGE_SYSTEMINFO,
     guid: PROVIDER,
     number: 12,
     data: b"abc",
@@ -35,7 +39,7 @@ fn a_message_is_in_the_file_with_everything_that_its_flags_request() {
     let engine = Engine::new();
     let session = start(&engine, &file, "message", mode::USE_LOCAL_SEQUENCE);
     session.trace_message(&MESSAGE).unwrap();
-    let component = Message { flags: message_flag::COMPONENT_ID | message_flag::TIMESTAMP, ..MESSAGE };
+    let component = Message { flags: TRACE_MESSAGE_COMPONENTID | TRACE_MESSAGE_TIMESTAMP, ..MESSAGE };
     session.trace_message(&component).unwrap();
     let statistics = session.finish().unwrap().statistics;
     assert_eq!(statistics.written, 2);
@@ -55,7 +59,7 @@ fn a_message_is_in_the_file_with_everything_that_its_flags_request() {
 fn each_flag_adds_its_member_to_the_header() {
     let session = Engine::new().start(&Properties::to_consumers("flags")).unwrap();
     let consumer = session.consume().unwrap();
-    let flags = [0, message_flag::GUID, message_flag::COMPONENT_ID, message_flag::TIMESTAMP, message_flag::SYSTEM_INFO];
+    let flags = [0, TRACE_MESSAGE_GUID, TRACE_MESSAGE_COMPONENTID, TRACE_MESSAGE_TIMESTAMP, TRACE_MESSAGE_SYSTEMINFO];
     for flags in flags {
         session.trace_message(&Message { flags, ..MESSAGE }).unwrap();
         // One buffer for each message, so that their order is known.
@@ -68,11 +72,11 @@ fn each_flag_adds_its_member_to_the_header() {
         let when = |bit: u32| flag & bit != 0;
         assert_eq!(header.number, 12);
         assert_eq!(&record[header.size..], b"abc".as_slice());
-        assert_eq!(header.guid, when(message_flag::GUID).then_some(PROVIDER));
-        assert_eq!(header.component, when(message_flag::COMPONENT_ID).then_some(PROVIDER.data1));
-        assert_eq!(header.timestamp.is_some(), when(message_flag::TIMESTAMP));
-        assert_eq!(header.thread_id.is_some(), when(message_flag::SYSTEM_INFO));
-        assert_eq!(header.process_id, when(message_flag::SYSTEM_INFO).then(std::process::id));
+        assert_eq!(header.guid, when(TRACE_MESSAGE_GUID).then_some(PROVIDER));
+        assert_eq!(header.component, when(TRACE_MESSAGE_COMPONENTID).then_some(PROVIDER.data1));
+        assert_eq!(header.timestamp.is_some(), when(TRACE_MESSAGE_TIMESTAMP));
+        assert_eq!(header.thread_id.is_some(), when(TRACE_MESSAGE_SYSTEMINFO));
+        assert_eq!(header.process_id, when(TRACE_MESSAGE_SYSTEMINFO).then(std::process::id));
     }
 }
 
@@ -146,7 +150,7 @@ fn both_modes_together_and_wrong_messages_are_refused() {
     let session = start(&engine, &file, "messages", 0);
     let with_flags = |flags| session.trace_message(&Message { flags, ..MESSAGE }).err();
     assert_eq!(with_flags(0x100), Some(Win32Error::InvalidParameter));
-    assert_eq!(with_flags(message_flag::GUID | message_flag::COMPONENT_ID), Some(Win32Error::InvalidParameter));
+    assert_eq!(with_flags(TRACE_MESSAGE_GUID | TRACE_MESSAGE_COMPONENTID), Some(Win32Error::InvalidParameter));
     let large = Message { data: &vec![0; 0x1_0000], ..MESSAGE };
     assert_eq!(session.trace_message(&large).err(), Some(Win32Error::MoreData));
     assert_eq!(session.statistics().lost, 1);

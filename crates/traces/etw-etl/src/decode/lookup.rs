@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::sinks::Count;
 use super::walk::walk;
 use crate::event::{EventRef, Kind};
-use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
+use crate::format::event::{EVENT_HEADER_FLAG_CLASSIC_HEADER, EVENT_HEADER_FLAG_STRING_ONLY};
 use crate::format::record::Layout;
 
 /// Maximum number of cached lookups. A trace has some thousand kinds of events, but a hostile one may have as many as it has
@@ -126,8 +126,8 @@ impl Lookup {
 fn key(event: &EventRef<'_>) -> Option<EventKey> {
     let header = &event.header;
     let is_classic = match header.layout {
-        Layout::Event if header.flags & FLAG_STRING_ONLY != 0 => return None,
-        Layout::Event if header.flags & FLAG_CLASSIC_HEADER != 0 => true,
+        Layout::Event if header.flags & EVENT_HEADER_FLAG_STRING_ONLY != 0 => return None,
+        Layout::Event if header.flags & EVENT_HEADER_FLAG_CLASSIC_HEADER != 0 => true,
         Layout::Event => match event.kind() {
             Kind::Manifest | Kind::Wpp => false,
             _ => return None,

@@ -5,7 +5,7 @@ use etw_types::tracelogging::{self, Metadata};
 use super::decoded::Decoded;
 use super::tree::{Field, TreeBuilder};
 use crate::event::{Event, EventRef, name_text};
-use crate::format::event::FLAG_STRING_ONLY;
+use crate::format::event::EVENT_HEADER_FLAG_STRING_ONLY;
 use crate::format::record::Layout;
 use etw_types::tracelogging::DecodeError;
 
@@ -13,7 +13,7 @@ use etw_types::tracelogging::DecodeError;
 #[must_use]
 pub fn decode(event: &EventRef<'_>) -> Decoded {
     let raw = || Some(event.payload().to_vec());
-    if event.header.layout == Layout::Event && event.header.flags & FLAG_STRING_ONLY != 0 {
+    if event.header.layout == Layout::Event && event.header.flags & EVENT_HEADER_FLAG_STRING_ONLY != 0 {
         let payload = event.payload();
         let units = payload.as_chunks::<2>().0;
         let end = units.iter().position(|unit| *unit == [0, 0]);

@@ -18,7 +18,7 @@ use super::recent_names::{NONE, RecentNames};
 use super::sinks::{Count, List, Show, Tree};
 use super::walk::walk;
 use crate::event::EventRef;
-use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
+use crate::format::event::{EVENT_HEADER_FLAG_CLASSIC_HEADER, EVENT_HEADER_FLAG_STRING_ONLY};
 use crate::format::record::Layout;
 
 /// Decodes events of any kind, and caches schema lookups.
@@ -228,7 +228,7 @@ impl Decoder {
         let Self { lookup, own, names, recent, .. } = self;
         let source = names.as_deref();
         if event.header.layout == Layout::Event
-            && event.header.flags & (FLAG_STRING_ONLY | FLAG_CLASSIC_HEADER) == 0
+            && event.header.flags & (EVENT_HEADER_FLAG_STRING_ONLY | EVENT_HEADER_FLAG_CLASSIC_HEADER) == 0
             && let Some(parts) = event.parts()
         {
             let (schema, items, is_whole) = own.flat(&parts)?;

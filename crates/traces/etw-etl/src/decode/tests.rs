@@ -8,7 +8,9 @@ use test_support::reencode;
 
 use super::{Kind, Node, Parts, Scalar};
 use crate::digits::hex;
-use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
+use crate::format::event::{
+    EVENT_HEADER_FLAG_CLASSIC_HEADER, EVENT_HEADER_FLAG_STRING_ONLY, EVENT_HEADER_FLAG_TRACE_MESSAGE,
+};
 use crate::testing::{TRAITS, descriptor, event_of, read, read_record, trace_logging};
 use crate::{EventData, ExtendedItem, ExtendedType};
 
@@ -316,7 +318,8 @@ fn strings_and_related_activities_are_shown() {
     let related = Guid::from_u128(7).to_bytes_le();
     let items = [ExtendedItem { kind: ExtendedType::RELATED_ACTIVITY_ID, data: &related }];
     let text = [utf16("hello"), vec![0, 0]].concat();
-    let data = EventData { flags: FLAG_STRING_ONLY, items: &items, payload: &text, ..EventData::default() };
+    let data =
+        EventData { flags: EVENT_HEADER_FLAG_STRING_ONLY, items: &items, payload: &text, ..EventData::default() };
     let event = read(&data);
     assert_eq!(event.related(), Some(Guid::from_u128(7)));
     assert_eq!(event.kind(), Kind::Manifest);
@@ -325,7 +328,8 @@ fn strings_and_related_activities_are_shown() {
     for (payload, raw) in
         [(&text[..10], true), (&text[..11], true), (&[&text[..], b"x"].concat(), true), (&text, false)]
     {
-        let decoded = read(&EventData { flags: FLAG_STRING_ONLY, payload, ..EventData::default() }).decode();
+        let decoded =
+            read(&EventData { flags: EVENT_HEADER_FLAG_STRING_ONLY, payload, ..EventData::default() }).decode();
         assert_eq!(decoded.fields[0].to_string(), "message=hello");
         assert_eq!(decoded.raw.is_some(), raw, "{payload:?}");
     }
@@ -333,12 +337,12 @@ fn strings_and_related_activities_are_shown() {
     let schema = ExtendedItem::trace_logging(TRAITS, b"\x05\x00\x00E\0");
     let manifest = EventDescriptor::default();
     for (flags, items, of, expected) in [
-        (FLAG_CLASSIC_HEADER, &[][..], manifest, Kind::Mof),
-        (FLAG_TRACE_MESSAGE, &[], manifest, Kind::Wpp),
+        (EVENT_HEADER_FLAG_CLASSIC_HEADER, &[][..], manifest, Kind::Mof),
+        (EVENT_HEADER_FLAG_TRACE_MESSAGE, &[], manifest, Kind::Wpp),
         (0, &[], manifest, Kind::Manifest),
         (0, &[], descriptor(), Kind::TraceLogging),
         (0, &schema, manifest, Kind::TraceLogging),
-        (FLAG_TRACE_MESSAGE | FLAG_CLASSIC_HEADER, &schema, manifest, Kind::TraceLogging),
+        (EVENT_HEADER_FLAG_TRACE_MESSAGE | EVENT_HEADER_FLAG_CLASSIC_HEADER, &schema, manifest, Kind::TraceLogging),
     ] {
         assert_eq!(kind(flags, items, of), expected, "{flags:#x} {}", items.len());
     }

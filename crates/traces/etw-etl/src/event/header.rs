@@ -4,7 +4,7 @@ use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
 
 use crate::format::classic::{ClassicHeader, SystemHeader};
 use crate::format::event::EventHeader;
-use crate::format::message::{MessageHeader, OPTION_POINTER32};
+use crate::format::message::{MessageHeader, TRACE_MESSAGE_POINTER32};
 use crate::format::record::Layout;
 use crate::time::FileTime;
 
@@ -70,7 +70,7 @@ impl Header {
                 self.process_id = header.process_id;
                 self.descriptor.id = header.number;
                 self.sequence = header.sequence;
-                self.is_32_bit = header.options & OPTION_POINTER32 != 0;
+                self.is_32_bit = u32::from(header.options) & TRACE_MESSAGE_POINTER32 != 0;
                 return Some(header.size);
             }
             Layout::Foreign => {}

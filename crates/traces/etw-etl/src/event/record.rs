@@ -7,7 +7,9 @@ use etw_types::{Channel, EventDescriptor, Guid};
 
 use super::header::Header;
 use super::kind::Kind;
-use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_EXTENDED_INFO, FLAG_TRACE_MESSAGE};
+use crate::format::event::{
+    EVENT_HEADER_FLAG_CLASSIC_HEADER, EVENT_HEADER_FLAG_EXTENDED_INFO, EVENT_HEADER_FLAG_TRACE_MESSAGE,
+};
 use crate::format::extended::{ExtendedItem, ExtendedType, Items};
 use crate::format::record::{self, Layout, Next, header_type, stamp};
 use crate::format::stack::HOOK_BINARY_PATH;
@@ -197,7 +199,7 @@ impl<'a> EventRef<'a> {
             sequence: None,
         };
         let items = header.fill(record).unwrap_or(layout.header_size());
-        let has_items = layout == Layout::Event && header.flags & FLAG_EXTENDED_INFO != 0;
+        let has_items = layout == Layout::Event && header.flags & EVENT_HEADER_FLAG_EXTENDED_INFO != 0;
         let data = if has_items { Items::new(record, items).end() } else { items };
         Self { header, record, items, data, stack: None, stack_process: None }
     }
@@ -311,8 +313,8 @@ impl<'a> EventRef<'a> {
         let header = &self.header;
         match header.layout {
             Layout::Event if self.item(ExtendedType::EVENT_SCHEMA_TL).is_some() => Kind::TraceLogging,
-            Layout::Event if header.flags & FLAG_TRACE_MESSAGE != 0 => Kind::Wpp,
-            Layout::Event if header.flags & FLAG_CLASSIC_HEADER != 0 => Kind::Mof,
+            Layout::Event if header.flags & EVENT_HEADER_FLAG_TRACE_MESSAGE != 0 => Kind::Wpp,
+            Layout::Event if header.flags & EVENT_HEADER_FLAG_CLASSIC_HEADER != 0 => Kind::Mof,
             Layout::Event if header.descriptor.channel == Channel::TraceLogging => Kind::TraceLogging,
             Layout::Event => Kind::Manifest,
             Layout::Full | Layout::Instance => Kind::Mof,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{About, Exporter, Form, Format, UnknownFormat, json_node};
 use crate::decode::Decoded;
 use crate::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
-use crate::format::event::FLAG_STRING_ONLY;
+use crate::format::event::EVENT_HEADER_FLAG_STRING_ONLY;
 use crate::format::logfile::LogfileHeader;
 use crate::testing::{descriptor, event_of, read, read_record, trace_logging};
 use crate::{Clock, Event, EventData, ExtendedItem, ExtendedType, Report};
@@ -364,7 +364,8 @@ fn text_shows_what_an_event_has_and_nothing_else() {
     assert_eq!(text, "2020-01-01T00:00:00.0000000Z -:- cpu3 wpp 7 id=7 version=0 level=0 sequence=5\n");
     assert_eq!(json_line(&message)["sequence"], 5);
     // A string is shown although the event has no name, and a record that is not the first of a file is not a session.
-    let string = read(&EventData { flags: FLAG_STRING_ONLY, payload: b"h\0i\0\0\0", ..EventData::default() });
+    let string =
+        read(&EventData { flags: EVENT_HEADER_FLAG_STRING_ONLY, payload: b"h\0i\0\0\0", ..EventData::default() });
     assert!(export(Format::Text, &[string]).contains(" id=0 version=0 message=hi level=0"));
     let mut other = vec![2, 0, 2, 0xC0, 0x24, 0, 0x01, 0xFF];
     other.resize(0x24, 0);

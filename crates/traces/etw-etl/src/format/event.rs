@@ -1,5 +1,11 @@
 //! `EVENT_HEADER`: the header of TraceLogging and manifest events.
 
+pub use windows_constants::tracing::{
+    EVENT_HEADER_FLAG_32_BIT_HEADER, EVENT_HEADER_FLAG_64_BIT_HEADER, EVENT_HEADER_FLAG_CLASSIC_HEADER,
+    EVENT_HEADER_FLAG_EXTENDED_INFO, EVENT_HEADER_FLAG_NO_CPUTIME, EVENT_HEADER_FLAG_STRING_ONLY,
+    EVENT_HEADER_FLAG_TRACE_MESSAGE,
+};
+
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
 
 use super::bytes::{guid_at, u8_at, u16_at, u32_at, u64_at};
@@ -10,20 +16,6 @@ pub const SIZE: usize = 0x50;
 pub const TYPE_64: u16 = 0xC013;
 /// Header type of 32-bit systems, including the marker.
 pub const TYPE_32: u16 = 0xC012;
-/// Flag: extended items follow the header.
-pub const FLAG_EXTENDED_INFO: u16 = 0x0001;
-/// Flag: the data is a NUL-terminated UTF-16 string.
-pub const FLAG_STRING_ONLY: u16 = 0x0004;
-/// Flag: written by `TraceMessage`.
-pub const FLAG_TRACE_MESSAGE: u16 = 0x0008;
-/// Flag: the two processor times are a single time in another unit.
-pub const FLAG_NO_CPUTIME: u16 = 0x0010;
-/// Flag: written by a 32-bit process.
-pub const FLAG_32_BIT_HEADER: u16 = 0x0020;
-/// Flag: written by a 64-bit process.
-pub const FLAG_64_BIT_HEADER: u16 = 0x0040;
-/// Flag: a classic (MOF) event that uses this header.
-pub const FLAG_CLASSIC_HEADER: u16 = 0x0100;
 
 /// The header of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

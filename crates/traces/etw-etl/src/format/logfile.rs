@@ -10,22 +10,6 @@ pub const SIZE_32: usize = 0x110;
 pub const TIME_ZONE_SIZE: usize = 172;
 /// Offset of the end time in the body.
 pub const END_TIME_OFFSET: usize = 0x10;
-/// Mode: logging stops when the file is full.
-pub const MODE_SEQUENTIAL: u32 = 0x0000_0001;
-/// Mode: the oldest buffers are overwritten when the file is full.
-pub const MODE_CIRCULAR: u32 = 0x0000_0002;
-/// Mode: events are appended to an existing file.
-pub const MODE_APPEND: u32 = 0x0000_0004;
-/// Mode: logging continues in a new file when the current one is full.
-pub const MODE_NEWFILE: u32 = 0x0000_0008;
-/// Mode: the maximum size of the file was reserved when it was created.
-pub const MODE_PREALLOCATE: u32 = 0x0000_0020;
-/// Mode: the buffers stay in memory until they are written out on request.
-pub const MODE_BUFFERING: u32 = 0x0000_0400;
-/// Mode: the maximum size is in KiB.
-pub const MODE_USE_KBYTES: u32 = 0x0000_2000;
-/// Mode: buffers are compressed.
-pub const MODE_COMPRESSED: u32 = 0x0400_0000;
 
 /// The logfile header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +26,9 @@ pub struct LogfileHeader {
     pub end_time: i64,
     /// Timer interval in 100 ns units.
     pub timer_resolution: u32,
-    /// Maximum size of the file, in MiB, or in KiB with [`MODE_USE_KBYTES`]; 0 for no limit.
+    /// Maximum size of the file, in MiB, or in KiB with [`USE_KBYTES_FOR_SIZE`](etw_types::session::mode::USE_KBYTES_FOR_SIZE); 0 for no limit.
     pub maximum_file_size: u32,
-    /// `LogFileMode`.
+    /// `LogFileMode`: bits of [`etw_types::session::mode`].
     pub log_file_mode: u32,
     /// Number of buffers written, including the first one.
     pub buffers_written: u32,

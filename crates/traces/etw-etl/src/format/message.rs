@@ -1,5 +1,10 @@
 //! `MESSAGE_TRACE_HEADER`: WPP messages. Flags say which members follow the header.
 
+pub use windows_constants::tracing::{
+    TRACE_MESSAGE_COMPONENTID, TRACE_MESSAGE_GUID, TRACE_MESSAGE_POINTER32, TRACE_MESSAGE_SEQUENCE,
+    TRACE_MESSAGE_SYSTEMINFO, TRACE_MESSAGE_TIMESTAMP,
+};
+
 use etw_types::Guid;
 
 use super::bytes::{guid_at, u16_at, u32_at, u64_at};
@@ -11,19 +16,6 @@ pub const MAX_SIZE: usize = SIZE + 4 + 16 + 8 + 8;
 
 /// Size of the header in bytes without the optional members.
 pub const SIZE: usize = 8;
-/// Option: a sequence number.
-pub const OPTION_SEQUENCE: u16 = 0x01;
-/// Option: the GUID of the message's source file or provider.
-pub const OPTION_GUID: u16 = 0x02;
-/// Option: a component id instead of the GUID.
-pub const OPTION_COMPONENT_ID: u16 = 0x04;
-/// Option: a time stamp.
-pub const OPTION_TIMESTAMP: u16 = 0x08;
-/// Option: thread and process ids.
-pub const OPTION_SYSTEM_INFO: u16 = 0x20;
-
-/// Option: pointer arguments have 32 bits.
-pub const OPTION_POINTER32: u16 = 0x40;
 
 /// The header of a WPP message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,23 +45,24 @@ impl MessageHeader {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let options = u16_at(bytes, 6)?;
+        let flags = u32::from(options);
         let mut header = Self { number: u16_at(bytes, 4)?, options, size: SIZE, ..Self::default() };
-        if options & OPTION_SEQUENCE != 0 {
+        if flags & TRACE_MESSAGE_SEQUENCE != 0 {
             header.sequence = Some(u32_at(bytes, header.size)?);
             header.size += 4;
         }
-        if options & OPTION_GUID != 0 {
+        if flags & TRACE_MESSAGE_GUID != 0 {
             header.guid = Some(guid_at(bytes, header.size)?);
             header.size += 16;
-        } else if options & OPTION_COMPONENT_ID != 0 {
+        } else if flags & TRACE_MESSAGE_COMPONENTID != 0 {
             header.component = Some(u32_at(bytes, header.size)?);
             header.size += 4;
         }
-        if options & OPTION_TIMESTAMP != 0 {
+        if flags & TRACE_MESSAGE_TIMESTAMP != 0 {
             header.timestamp = Some(u64_at(bytes, header.size)?);
             header.size += 8;
         }
-        if options & OPTION_SYSTEM_INFO != 0 {
+        if flags & TRACE_MESSAGE_SYSTEMINFO != 0 {
             header.thread_id = Some(u32_at(bytes, header.size)?);
             header.process_id = Some(u32_at(bytes, header.size + 4)?);
             header.size += 8;
@@ -81,28 +74,29 @@ impl MessageHeader {
     /// documentation of `TraceMessage` specifies. Returns `None` without appending anything if the record has more than 65535
     /// bytes. `options` and `size` are ignored.
     pub fn push(&self, data: usize, out: &mut Vec<u8>) -> Option<()> {
-        let mut options = 0;
+        let mut options = 0_u32;
         let mut members = Vec::with_capacity(MAX_SIZE);
-        let mut add = |option: u16, bytes: &[u8]| {
+        let mut add = |option: u32, bytes: &[u8]| {
             options |= option;
             members.extend_from_slice(bytes);
         };
         if let Some(sequence) = self.sequence {
-            add(OPTION_SEQUENCE, &sequence.to_le_bytes());
+            add(TRACE_MESSAGE_SEQUENCE, &sequence.to_le_bytes());
         }
         if let Some(guid) = self.guid {
-            add(OPTION_GUID, &guid.to_bytes_le());
+            add(TRACE_MESSAGE_GUID, &guid.to_bytes_le());
         } else if let Some(component) = self.component {
-            add(OPTION_COMPONENT_ID, &component.to_le_bytes());
+            add(TRACE_MESSAGE_COMPONENTID, &component.to_le_bytes());
         }
         if let Some(timestamp) = self.timestamp {
-            add(OPTION_TIMESTAMP, &timestamp.to_le_bytes());
+            add(TRACE_MESSAGE_TIMESTAMP, &timestamp.to_le_bytes());
         }
         if let (Some(thread), Some(process)) = (self.thread_id, self.process_id) {
-            add(OPTION_SYSTEM_INFO, &thread.to_le_bytes());
-            add(OPTION_SYSTEM_INFO, &process.to_le_bytes());
+            add(TRACE_MESSAGE_SYSTEMINFO, &thread.to_le_bytes());
+            add(TRACE_MESSAGE_SYSTEMINFO, &process.to_le_bytes());
         }
         let size = u16::try_from(SIZE + members.len() + data).ok()?;
+        let options = u16::try_from(options).ok()?;
         out.extend_from_slice(&size.to_le_bytes());
         out.extend_from_slice(&[0, MARKER]);
         out.extend_from_slice(&self.number.to_le_bytes());
@@ -115,8 +109,8 @@ impl MessageHeader {
 #[cfg(test)]
 mod tests {
     use super::{
-        MAX_SIZE, MessageHeader, OPTION_COMPONENT_ID, OPTION_GUID, OPTION_SEQUENCE, OPTION_SYSTEM_INFO,
-        OPTION_TIMESTAMP,
+        MAX_SIZE, MessageHeader, TRACE_MESSAGE_COMPONENTID, TRACE_MESSAGE_GUID, TRACE_MESSAGE_SEQUENCE,
+        TRACE_MESSAGE_SYSTEMINFO, TRACE_MESSAGE_TIMESTAMP,
     };
     use etw_types::Guid;
 
@@ -151,18 +145,21 @@ mod tests {
         let ids = MessageHeader { thread_id: Some(1), process_id: Some(2), size: 16, ..none };
         for (header, options) in [
             (none, 0),
-            (MessageHeader { sequence: Some(1), size: 12, ..none }, OPTION_SEQUENCE),
-            (MessageHeader { guid, size: 24, ..none }, OPTION_GUID),
-            (MessageHeader { component: Some(9), size: 12, ..none }, OPTION_COMPONENT_ID),
-            (MessageHeader { timestamp: Some(3), size: 16, ..none }, OPTION_TIMESTAMP),
-            (ids, OPTION_SYSTEM_INFO),
+            (MessageHeader { sequence: Some(1), size: 12, ..none }, TRACE_MESSAGE_SEQUENCE),
+            (MessageHeader { guid, size: 24, ..none }, TRACE_MESSAGE_GUID),
+            (MessageHeader { component: Some(9), size: 12, ..none }, TRACE_MESSAGE_COMPONENTID),
+            (MessageHeader { timestamp: Some(3), size: 16, ..none }, TRACE_MESSAGE_TIMESTAMP),
+            (ids, TRACE_MESSAGE_SYSTEMINFO),
             (MessageHeader { component: Some(9), timestamp: Some(4), size: 28, ..ids }, 0x2C),
         ] {
             let mut bytes = Vec::new();
             header.push(3, &mut bytes).unwrap();
             assert_eq!(bytes.len(), header.size);
             assert_eq!(usize::from(bytes[0]), header.size + 3);
-            assert_eq!(MessageHeader::parse(&bytes), Some(MessageHeader { options, ..header }));
+            assert_eq!(
+                MessageHeader::parse(&bytes),
+                Some(MessageHeader { options: u16::try_from(options).unwrap(), ..header })
+            );
         }
     }
 }

@@ -4,7 +4,7 @@ use etw_types::{EventDescriptor, Guid, Opcode};
 
 use super::{FrameNames as _, Images};
 use crate::decode::Decoder;
-use crate::format::event::FLAG_CLASSIC_HEADER;
+use crate::format::event::EVENT_HEADER_FLAG_CLASSIC_HEADER;
 use crate::testing::read;
 use crate::{Event, EventData};
 
@@ -78,7 +78,14 @@ fn classic(class: &str, opcode: u8, version: u8, payload: &[u8]) -> Event {
 fn classic_at(timestamp: u64, class: &str, opcode: u8, version: u8, payload: &[u8]) -> Event {
     let descriptor = EventDescriptor { version, opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
     let provider = Guid::parse(class).unwrap();
-    read(&EventData { provider, descriptor, timestamp, flags: FLAG_CLASSIC_HEADER, payload, ..EventData::default() })
+    read(&EventData {
+        provider,
+        descriptor,
+        timestamp,
+        flags: EVENT_HEADER_FLAG_CLASSIC_HEADER,
+        payload,
+        ..EventData::default()
+    })
 }
 
 const LOAD: u8 = 10;

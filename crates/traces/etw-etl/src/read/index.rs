@@ -16,13 +16,14 @@ use super::stacks::{Keys, most_memory, target};
 use crate::decode::Decoder;
 use crate::event::EventRef;
 use crate::format::bytes::{guid_at, u16_at};
-use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
+use crate::format::logfile::LogfileHeader;
 use crate::format::record::Layout;
 use crate::format::stack::definition;
 use crate::images::{IMAGE_ID, Images};
 use crate::methods::Methods;
 use crate::names::{KERNEL_PROCESS, SYS_CONFIG, TraceNames};
 use crate::time::{Clock, ClockKind, FileTime};
+use etw_types::session::mode;
 
 /// What events of a file say about other events.
 #[derive(Debug, Default)]
@@ -208,7 +209,7 @@ pub(crate) fn index<R: Read + Seek>(
 /// `None` for compressed buffers, because their sizes differ.
 fn behind(offset: u64, header: &LogfileHeader) -> Option<u64> {
     let stride = u64::from(header.buffer_size);
-    if stride < HEADER || header.log_file_mode & MODE_COMPRESSED != 0 {
+    if stride < HEADER || header.log_file_mode & mode::COMPRESSED != 0 {
         return None;
     }
     offset.saturating_add(1).checked_next_multiple_of(stride)

@@ -9,9 +9,8 @@ use std::collections::HashSet;
 
 use super::records::Buffer;
 use super::report::{LossReason, Report};
-use crate::format::logfile::{
-    LogfileHeader, MODE_APPEND, MODE_BUFFERING, MODE_CIRCULAR, MODE_NEWFILE, MODE_USE_KBYTES,
-};
+use crate::format::logfile::LogfileHeader;
+use etw_types::session::mode;
 
 /// Maximum number of buffers whose numbers are compared.
 const MAX_NUMBERS: usize = 1 << 20;
@@ -151,7 +150,7 @@ impl Inventory {
     /// has the last ones, and a merged file those of several sessions. A buffer that a session lost may have had a number.
     fn is_numbered(&self, header: &LogfileHeader, report: &Report) -> bool {
         let written = u64::from(header.buffers_written);
-        let is_excluded = header.log_file_mode & (MODE_NEWFILE | MODE_APPEND | MODE_BUFFERING) != 0;
+        let is_excluded = header.log_file_mode & (mode::NEWFILE | mode::APPEND | mode::BUFFERING) != 0;
         let may_have_wrapped = capacity(header).is_some_and(|capacity| written >= capacity);
         let Some((first, _)) = self.known.first() else { return false };
         let in_range = self.known.iter().filter(|(identity, _)| identity.number < written).count();
@@ -178,8 +177,8 @@ fn expected(header: &LogfileHeader, there: u64) -> u64 {
 
 /// The number of buffers that fit into a circular file; `None` if the file is not circular.
 fn capacity(header: &LogfileHeader) -> Option<u64> {
-    let unit = if header.log_file_mode & MODE_USE_KBYTES == 0 { 1 << 20 } else { 1 << 10 };
+    let unit = if header.log_file_mode & mode::USE_KBYTES_FOR_SIZE == 0 { 1 << 20 } else { 1 << 10 };
     let bytes = u64::from(header.maximum_file_size) * unit;
-    let is_circular = header.log_file_mode & MODE_CIRCULAR != 0;
+    let is_circular = header.log_file_mode & mode::CIRCULAR != 0;
     (is_circular && bytes != 0).then(|| bytes / u64::from(header.buffer_size).max(1))
 }

@@ -5,7 +5,7 @@ use etw_manifest::tdh::{METADATA_CLASS, TraceSchemas};
 use etw_types::Guid;
 
 use crate::format::bytes::{guid_at, u8_at, u16_at, u32_at};
-use crate::format::event::{self, FLAG_EXTENDED_INFO};
+use crate::format::event::{self, EVENT_HEADER_FLAG_EXTENDED_INFO};
 use crate::format::extended::Items;
 use crate::format::record::Layout;
 
@@ -29,6 +29,6 @@ pub(super) fn collect(schemas: &mut TraceSchemas, layout: Layout, record: &[u8])
 
 /// Returns what follows the header and the extended items.
 fn payload(record: &[u8]) -> Option<&[u8]> {
-    let has_items = u16_at(record, 4)? & FLAG_EXTENDED_INFO != 0;
+    let has_items = u16_at(record, 4)? & EVENT_HEADER_FLAG_EXTENDED_INFO != 0;
     record.get(if has_items { Items::new(record, event::SIZE).end() } else { event::SIZE }..)
 }

@@ -14,9 +14,10 @@ use super::storage;
 use crate::error::Error;
 use crate::format::buffer::{self, BufferHeader};
 use crate::format::classic::{SYSTEM_SIZE, SystemHeader};
-use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED, MODE_SEQUENTIAL};
+use crate::format::logfile::LogfileHeader;
 use crate::format::record::{self, Layout, Next};
 use crate::time::ClockKind;
+use etw_types::session::mode;
 
 /// Opens a file to append to. A partial buffer at its end, which a process that died may have left, is removed.
 pub(super) fn open(path: &Path, options: &WriterOptions) -> Result<TraceFile, Error> {
@@ -49,7 +50,7 @@ fn header_of(first: &[u8]) -> Option<(SystemHeader, LogfileHeader)> {
 }
 
 fn check(size: Option<u32>, header: &LogfileHeader, options: &WriterOptions) -> Result<(), Error> {
-    let is_sequential = header.log_file_mode & (MODE_SEQUENTIAL | MODE_COMPRESSED) == MODE_SEQUENTIAL;
+    let is_sequential = header.log_file_mode & (mode::SEQUENTIAL | mode::COMPRESSED) == mode::SEQUENTIAL;
     let fits = [size, Some(header.buffer_size)] == [Some(options.buffer_size); 2]
         && header.processors == u32::from(options.processors.max(1))
         && header.clock_type == options.clock.kind.as_int()

@@ -2,7 +2,7 @@
 
 use etw_types::{EventDescriptor, Guid};
 
-use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO, SIZE, TYPE_32, TYPE_64};
+use crate::format::event::{EVENT_HEADER_FLAG_EXTENDED_INFO, EventHeader, SIZE, TYPE_32, TYPE_64};
 use crate::format::extended::ExtendedItem;
 
 /// Maximum size of a record in bytes: its size field is a `u16`.
@@ -63,7 +63,7 @@ impl EventData<'_> {
     pub fn encode(&self, out: &mut [u8]) -> Option<usize> {
         let length = self.encoded_len();
         let out = out.get_mut(..length)?;
-        let flags = if self.items.is_empty() { self.flags } else { self.flags | FLAG_EXTENDED_INFO };
+        let flags = if self.items.is_empty() { self.flags } else { self.flags | EVENT_HEADER_FLAG_EXTENDED_INFO };
         let header = EventHeader {
             size: u16::try_from(length).ok()?,
             header_type: if self.is_32_bit { TYPE_32 } else { TYPE_64 },

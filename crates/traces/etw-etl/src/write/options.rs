@@ -4,10 +4,9 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::format::buffer::{self, MAX_BUFFER_SIZE};
-use crate::format::logfile::{
-    LogfileHeader, MODE_CIRCULAR, MODE_NEWFILE, MODE_PREALLOCATE, MODE_SEQUENTIAL, MODE_USE_KBYTES,
-};
+use crate::format::logfile::LogfileHeader;
 use crate::time::{Clock, FileTime};
+use etw_types::session::mode;
 
 /// Minimum buffer size in bytes: the first buffer must hold the header.
 const MIN_BUFFER_SIZE: u32 = 1024;
@@ -45,9 +44,9 @@ impl FileMode {
 
     const fn as_int(self) -> u32 {
         match self {
-            Self::Sequential { .. } => MODE_SEQUENTIAL,
-            Self::Circular { .. } => MODE_CIRCULAR,
-            Self::NewFile { .. } => MODE_NEWFILE,
+            Self::Sequential { .. } => mode::SEQUENTIAL,
+            Self::Circular { .. } => mode::CIRCULAR,
+            Self::NewFile { .. } => mode::NEWFILE,
         }
     }
 }
@@ -145,7 +144,7 @@ impl WriterOptions {
         let (maximum, unit) = if max_bytes.is_multiple_of(MIB) {
             (max_bytes / MIB, 0)
         } else {
-            (max_bytes.div_ceil(1024), MODE_USE_KBYTES)
+            (max_bytes.div_ceil(1024), mode::USE_KBYTES_FOR_SIZE)
         };
         LogfileHeader {
             buffer_size: self.buffer_size,
@@ -156,7 +155,7 @@ impl WriterOptions {
             log_file_mode: self.mode.as_int()
                 | self.mode_bits
                 | unit
-                | if self.preallocate { MODE_PREALLOCATE } else { 0 },
+                | if self.preallocate { mode::PREALLOCATE } else { 0 },
             cpu_mhz: self.cpu_mhz,
             logger_name_pointer: 10,
             file_name_pointer: 7,

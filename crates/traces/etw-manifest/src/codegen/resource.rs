@@ -2,11 +2,10 @@
 
 use crate::manifest::{Language, Manifest};
 use crate::wevt;
+use windows_constants::image::RT_MESSAGETABLE;
 
 use super::Error;
 
-/// `RT_MESSAGETABLE`.
-const MESSAGE_TABLE: u16 = 11;
 /// `MEMORY_MOVEABLE | MEMORY_PURE`, the flags that resource compilers write.
 const MEMORY_FLAGS: u16 = 0x30;
 const ENGLISH: u16 = 0x409;
@@ -36,11 +35,11 @@ pub(super) fn file(manifest: &Manifest) -> Result<Vec<u8>, Error> {
         wevt::message_table(&texts.iter().map(|(id, text)| (*id, text.as_str())).collect::<Vec<_>>())
     };
     if manifest.languages.is_empty() {
-        entry(&mut file, &Kind::Number(MESSAGE_TABLE), (1, MEMORY_FLAGS, ENGLISH), &table(None));
+        entry(&mut file, &Kind::Number(RT_MESSAGETABLE), (1, MEMORY_FLAGS, ENGLISH), &table(None));
     }
     for language in &manifest.languages {
         let number = language_number(&language.culture)?;
-        entry(&mut file, &Kind::Number(MESSAGE_TABLE), (1, MEMORY_FLAGS, number), &table(Some(language)));
+        entry(&mut file, &Kind::Number(RT_MESSAGETABLE), (1, MEMORY_FLAGS, number), &table(Some(language)));
     }
     Ok(file)
 }

@@ -1,14 +1,13 @@
 //! Message tables: texts by number, parsed and written.
 
 use std::collections::HashMap;
+use windows_constants::image::MESSAGE_RESOURCE_UNICODE;
 
 use super::blob::Blob;
 use crate::bytes::{size_at, u16_at, u32_at, utf16};
 
 /// Maximum number of messages in a block.
 const MAX_MESSAGES: u32 = 0x10_0000;
-/// Entry flag: the text is UTF-16.
-const UNICODE: u16 = 1;
 
 /// Texts by number.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +36,7 @@ impl Messages {
             for id in low..=high.min(low.saturating_add(MAX_MESSAGES)) {
                 let entry = table.get(offset..)?;
                 let size = usize::from(u16_at(entry, 0)?);
-                let is_wide = u16_at(entry, 2)? & UNICODE != 0;
+                let is_wide = u16_at(entry, 2)? & MESSAGE_RESOURCE_UNICODE != 0;
                 left = left.checked_sub(size)?;
                 let text = entry.get(4..size)?;
                 let text =
@@ -79,7 +78,7 @@ pub fn message_table(texts: &[(u32, &str)]) -> Vec<u8> {
             units.extend("\r\n\0".encode_utf16());
             let size = (4 + 2 * units.len()).next_multiple_of(4);
             blob.u16(u16::try_from(size).unwrap_or(u16::MAX));
-            blob.u16(UNICODE);
+            blob.u16(MESSAGE_RESOURCE_UNICODE);
             blob.0.extend(units.into_iter().flat_map(u16::to_le_bytes));
             blob.align(4);
         }

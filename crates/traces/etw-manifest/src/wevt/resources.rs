@@ -1,11 +1,9 @@
 //! The resources of a binary that describe events: `WEVT_TEMPLATE` and the message table.
 
 use pe_image::ResourceType;
+use windows_constants::image::RT_MESSAGETABLE;
 
 use super::messages::Messages;
-
-/// `RT_MESSAGETABLE`.
-const MESSAGE_TABLE: u16 = 11;
 
 /// The resources of a binary that describe events.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +26,7 @@ pub fn resources(file: &[u8]) -> Result<Resources, String> {
             ResourceType::Name(name) if name == "WEVT_TEMPLATE" && found.templates.is_none() => {
                 found.templates = Some(resource.data.to_vec());
             }
-            ResourceType::Id(MESSAGE_TABLE) => {
+            ResourceType::Id(RT_MESSAGETABLE) => {
                 found.messages.add(resource.data).ok_or("the message table is malformed")?;
             }
             _ => {}

@@ -15,7 +15,8 @@ pub(super) const OLDEST: Step = Step::new("oldest", "crates that a driver links,
 pub(super) const NEWEST: Step = Step::new("newest", "tests that depend on the toolchain, with Rust's beta", newest);
 
 /// The manifests that declare the oldest Rust for drivers. All must declare the same version.
-const MANIFESTS: [&str; 9] = [
+const MANIFESTS: [&str; 10] = [
+    "crates/base/windows-constants/Cargo.toml",
     "crates/driver/etw-types/Cargo.toml",
     "crates/driver/wdk-etw/Cargo.toml",
     "crates/driver/wdk-etw-log/Cargo.toml",

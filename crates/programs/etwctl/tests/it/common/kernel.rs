@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use etw_etl::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
-use etw_etl::format::event::FLAG_CLASSIC_HEADER;
+use etw_etl::format::event::EVENT_HEADER_FLAG_CLASSIC_HEADER;
 use etw_etl::{Buffer, Clock, ClockKind, EventData, FileTime, Writer, WriterOptions};
 use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
@@ -100,7 +100,7 @@ impl KernelTrace {
     /// Adds a classic event of a class.
     pub(crate) fn classic(&mut self, timestamp: u64, class: Guid, opcode: u8, payload: &[u8]) {
         let descriptor = EventDescriptor { opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
-        let flags = FLAG_CLASSIC_HEADER;
+        let flags = EVENT_HEADER_FLAG_CLASSIC_HEADER;
         let data = EventData { provider: class, descriptor, flags, timestamp, payload, ..EventData::default() };
         let mut record = vec![0; data.encoded_len()];
         data.encode(&mut record).unwrap();

@@ -12,7 +12,9 @@ use etw_types::{EventDescriptor, Guid, InType, Opcode, OutType};
 use super::Decoder;
 use crate::decode::{Decoded, Kind};
 use crate::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
-use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
+use crate::format::event::{
+    EVENT_HEADER_FLAG_CLASSIC_HEADER, EVENT_HEADER_FLAG_STRING_ONLY, EVENT_HEADER_FLAG_TRACE_MESSAGE,
+};
 use crate::testing::{read, read_record, trace_logging};
 use crate::{Event, EventData, FrameNames};
 
@@ -333,9 +335,9 @@ fn events_are_looked_up_by_what_identifies_them() {
             (event(0, false, 5), Some("5 2 1 false 8")),
             (event(0, false, 69), Some("69 2 1 false 8")),
             (event(0, true, 5), Some("5 2 1 false 4")),
-            (event(FLAG_CLASSIC_HEADER, false, 5), Some("0 2 1 true 8")),
-            (event(FLAG_TRACE_MESSAGE, false, 5), Some("5 2 1 false 8")),
-            (event(FLAG_STRING_ONLY, false, 5), None),
+            (event(EVENT_HEADER_FLAG_CLASSIC_HEADER, false, 5), Some("0 2 1 true 8")),
+            (event(EVENT_HEADER_FLAG_TRACE_MESSAGE, false, 5), Some("5 2 1 false 8")),
+            (event(EVENT_HEADER_FLAG_STRING_ONLY, false, 5), None),
             (message.clone(), Some("7 0 0 false 8")),
             (kernel(0x0501, 2), Some("0 2 1 true 8")),
             (kernel(0x0501, 3), Some("0 3 1 true 8")),
@@ -415,8 +417,10 @@ fn events_that_describe_themselves_are_identified() {
     let more = decoder.identify(&crate::testing::event_of(b"\x05\x00\x00E\0", &[5]).as_ref());
     assert!(more.has_schema);
     assert!(!more.is_whole);
-    let text = decoder
-        .identify(&read(&EventData { flags: FLAG_STRING_ONLY, payload: b"h\0\0\0", ..EventData::default() }).as_ref());
+    let text = decoder.identify(
+        &read(&EventData { flags: EVENT_HEADER_FLAG_STRING_ONLY, payload: b"h\0\0\0", ..EventData::default() })
+            .as_ref(),
+    );
     assert!(text.event.is_none());
     assert!(text.has_schema);
     assert!(text.is_whole);
