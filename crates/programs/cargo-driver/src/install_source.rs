@@ -17,7 +17,7 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
 /// installed, such as one in a target directory, belongs to its clone.
 pub(crate) fn find(host: &Host) -> Option<Source> {
     let record = env::current_exe().ok().and_then(|program| recorded(&program));
-    let clone = fs::canonicalize(REPOSITORY).ok();
+    let clone = dunce::canonicalize(REPOSITORY).ok();
     let installed = record.and_then(|id| parse(&id).or_else(|| published(host, clone.as_deref()?)));
     installed.or_else(|| clone.map(Source::Path))
 }

@@ -1,6 +1,5 @@
 //! `cargo driver new`, and `cargo driver init` for a driver that exists.
 
-use std::fs;
 use std::path::Path;
 
 use command_line::Deferred;
@@ -57,7 +56,7 @@ pub(crate) fn init(host: &Host, line: &Init) -> Result<(), Error> {
 /// What the driver or its tests depend on.
 fn source(host: &Host, clone: Option<&Path>) -> Result<Source, Error> {
     match clone {
-        Some(clone) => fs::canonicalize(clone).map(Source::Path).map_err(|error| {
+        Some(clone) => dunce::canonicalize(clone).map(Source::Path).map_err(|error| {
             let text = "name a clone of the wdk-etw repository with --wdk-etw";
             Error::Usage(format!("{}: {error}; {text}", clone.display()))
         }),

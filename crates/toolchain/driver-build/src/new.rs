@@ -283,7 +283,8 @@ fn fill(text: &str, words: &[(&str, String)]) -> String {
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     let path = std::path::absolute(path).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
     let path: PathBuf = clean(&path).into_iter().collect();
-    let real = path.ancestors().find_map(|there| Some((fs::canonicalize(there).ok()?, path.strip_prefix(there).ok()?)));
+    let real =
+        path.ancestors().find_map(|there| Some((dunce::canonicalize(there).ok()?, path.strip_prefix(there).ok()?)));
     Ok(real.map_or_else(
         || path.clone(),
         |(there, rest)| if rest.as_os_str().is_empty() { there } else { there.join(rest) },

@@ -1,6 +1,5 @@
 //! Prepares a build: finds the drivers of a workspace and makes what they need before cargo compiles.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::additions::{self, Libraries};
@@ -117,6 +116,6 @@ fn toolchain(host: &Host, manifest: &Path, options: &Options) -> Result<WindowsT
 fn absolute(path: &Path) -> Result<PathBuf, PrepareError> {
     let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_path_buf() };
     let manifest =
-        fs::canonicalize(&manifest).map_err(|error| PrepareError::Manifest(FileError::new(&manifest, &error)))?;
+        dunce::canonicalize(&manifest).map_err(|error| PrepareError::Manifest(FileError::new(&manifest, &error)))?;
     if manifest.to_str().is_some() { Ok(manifest) } else { Err(PrepareError::NotUtf8(manifest)) }
 }

@@ -19,7 +19,7 @@ use crate::stand_in::numbers;
 ///
 /// Fails if the folder is not a WDK, or if a file cannot be written.
 pub fn link_wdk(wdk: &Path, out: &Path) -> Result<PathBuf, PrepareError> {
-    let wdk = fs::canonicalize(wdk).map_err(|error| FileError::new(wdk, &error))?;
+    let wdk = dunce::canonicalize(wdk).map_err(|error| FileError::new(wdk, &error))?;
     let parts = parts(&wdk);
     let includes: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Include")).collect();
     let libraries: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Lib")).collect();
