@@ -12,7 +12,7 @@ use tempfile::{Builder, NamedTempFile};
 /// stays unchanged; the new one gets its mode. Dropping a `NewFile` without finishing it leaves nothing behind. Errors name the path
 /// that was given to [`NewFile::create`], not the temporary one.
 ///
-/// Devices and pipes, such as `/dev/stdout`, are written directly.
+/// Devices and pipes, such as `/dev/stdout` and `NUL`, are written directly.
 ///
 /// ```
 /// use etw_etl::NewFile;
@@ -51,15 +51,17 @@ impl NewFile {
         let given = path.as_ref();
         let about = |error: io::Error| named(given, &error);
         let name = given.file_name().ok_or_else(|| about(io::ErrorKind::InvalidInput.into()))?;
-        let known = fs::metadata(given).ok();
-        if known.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(about(io::ErrorKind::IsADirectory.into()));
-        }
-        if known.as_ref().is_some_and(|known| !known.is_file()) {
-            let file = File::options().write(true).open(given).map_err(about)?;
-            let given = given.to_owned();
-            return Ok(Self { path: given.clone(), given, out: BufWriter::new(Target::Direct(file)) });
-        }
+        let known = match fs::metadata(given) {
+            Ok(known) if known.is_dir() => return Err(about(io::ErrorKind::IsADirectory.into())),
+            Ok(known) if known.is_file() => Some(known),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // A device or a pipe. Windows opens its devices, such as NUL, but describes none of them.
+            _ => {
+                let file = File::options().write(true).open(given).map_err(about)?;
+                let given = given.to_owned();
+                return Ok(Self { path: given.clone(), given, out: BufWriter::new(Target::Direct(file)) });
+            }
+        };
         // Replace the target of a symbolic link, not the link itself.
         let path = if known.is_some() { fs::canonicalize(given).map_err(about)? } else { given.to_owned() };
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -15,10 +15,12 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// Writes a file with `contents`. An existing file stays until the new one is complete, which then gets its mode; if that fails,
 /// nothing is left. Devices and pipes are written directly.
 pub(super) fn write(path: &Path, contents: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let known = fs::metadata(path).ok();
-    if known.as_ref().is_some_and(|known| !known.is_file()) {
-        return contents(&mut File::options().write(true).open(path)?);
-    }
+    let known = match fs::metadata(path) {
+        Ok(known) if known.is_file() => Some(known),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // A device or a pipe. Windows opens its devices, such as NUL, but describes none of them.
+        _ => return contents(&mut File::options().write(true).open(path)?),
+    };
     let write = |partial: &Path| {
         let mut file = File::options().write(true).create_new(true).open(partial)?;
         if let Some(known) = known {
