@@ -101,10 +101,8 @@ fn peers(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn measure(context: &Context) -> Result<Outcome, Error> {
-    let mut bench = context
-        .cargo()
-        .args(["run", "--quiet", "--profile", "measured", "--package", "bench", "--"])
-        .args(words(context.words()));
+    let mut bench =
+        context.cargo().args(["run", "--quiet", "--release", "--package", "bench", "--"]).args(words(context.words()));
     for (key, value) in context.windows().ok().map(|toolchain| toolchain.to_env(&[])).into_iter().flatten() {
         bench = bench.hidden_env(key, &value);
     }
