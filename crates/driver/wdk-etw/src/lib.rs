@@ -26,6 +26,7 @@
 //! | to | use |
 //! |---|---|
 //! | define a provider; register it | [`define_provider!`]; [`Provider::register`], [`Provider::register_scoped`] |
+//! | register it without `unsafe` | [`Protected`], [`Provider::register_protected`] |
 //! | write an event | [`write_event!`] |
 //! | skip work that only an event needs | [`Provider::enabled`] |
 //! | relate the events of a request | [`start_activity!`], [`stop_activity!`], [`ActivityScope`] |
@@ -76,6 +77,7 @@ mod wdk_types;
 
 pub use activity::{ActivityResult, ActivityScope};
 pub use backend::kernel::Kernel;
+pub use backend::protected::Protected;
 pub use backend::user::User;
 pub use backend::{Mode, Status};
 pub use etw_types::{

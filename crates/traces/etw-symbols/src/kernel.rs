@@ -230,6 +230,20 @@ pub extern "system" fn KeGetCurrentThread() -> *const c_void {
     common::thread_object()
 }
 
+/// Waits for a relative time. Other times and modes are not implemented: nothing that this crate serves uses them.
+///
+/// # Safety
+///
+/// `interval` must be NULL or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn KeDelayExecutionThread(_mode: i8, _alertable: u8, interval: *const i64) -> NtStatus {
+    // SAFETY: guaranteed by the caller.
+    let interval = unsafe { interval.as_ref() }.copied().unwrap_or_default();
+    let relative = u64::try_from(interval.saturating_neg()).unwrap_or_default();
+    std::thread::sleep(std::time::Duration::from_nanos(relative.saturating_mul(100)));
+    NtStatus::Success
+}
+
 /// Finds a routine of this module by its name. Returns NULL if the routine is hidden or does not exist in this module.
 ///
 /// # Safety
@@ -298,6 +312,7 @@ routines! {
     EtwWriteEx,
     EtwWriteString,
     EtwActivityIdControl,
+    KeDelayExecutionThread,
     KeGetCurrentThread,
     IoGetActivityIdIrp,
     IoSetActivityIdIrp,

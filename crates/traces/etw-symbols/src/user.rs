@@ -191,6 +191,12 @@ pub extern "system" fn GetCurrentThreadId() -> u32 {
     u32::try_from(address & 0xFFFF_FFFF).unwrap_or_default() | 1 << 31
 }
 
+/// Waits for a number of milliseconds.
+#[unsafe(no_mangle)]
+pub extern "system" fn Sleep(milliseconds: u32) {
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds.into()));
+}
+
 pub use crate::modules::{FreeLibrary, GetModuleHandleExW, GetProcAddress};
 
 /// Returns the address of a routine of this module.

@@ -13,7 +13,7 @@ pub(crate) fn define_provider(provider: &Provider, root: &TokenStream) -> TokenS
     let id = guid(&provider.id, root);
     let traits = Literal::byte_string(&provider.traits);
     let set_information = set_information(provider, root);
-    let mode = mode(provider.mode, root);
+    let mode = mode(provider, root);
     let summary = match provider.mode {
         Mode::Kernel => "kernel",
         Mode::User => "user",
@@ -32,7 +32,7 @@ pub(crate) fn define_provider(provider: &Provider, root: &TokenStream) -> TokenS
 /// Generates a provider in place of one with errors, so that its uses cause no further errors.
 pub(crate) fn placeholder(provider: &Provider, root: &TokenStream) -> TokenStream {
     let Provider { visibility, symbol, .. } = provider;
-    let mode = mode(provider.mode, root);
+    let mode = mode(provider, root);
     quote! {
         #[doc(hidden)]
         #visibility static #symbol: #root::Provider<#mode> =
@@ -41,11 +41,12 @@ pub(crate) fn placeholder(provider: &Provider, root: &TokenStream) -> TokenStrea
 }
 
 /// The type of the provider's mode.
-fn mode(mode: Mode, root: &TokenStream) -> TokenStream {
-    match mode {
+fn mode(provider: &Provider, root: &TokenStream) -> TokenStream {
+    let mode = match provider.mode {
         Mode::Kernel => quote!(#root::Kernel),
         Mode::User => quote!(#root::User),
-    }
+    };
+    if provider.is_protected { quote!(#root::Protected<#mode>) } else { mode }
 }
 
 fn guid(id: &Guid, root: &TokenStream) -> TokenStream {

@@ -47,13 +47,25 @@ pub(crate) struct Provider {
     pub(crate) mode: Mode,
     /// How information is set.
     pub(crate) set_information: SetInformation,
+    /// `protected()`.
+    pub(crate) is_protected: bool,
     /// `debug()`.
     pub(crate) debug: bool,
 }
 
 /// The options, in the order of the documentation. The spellings without an underscore are synonyms.
-const OPTIONS: [&str; 9] =
-    ["id", "group_id", "group_name", "decode_id", "custom_trait", "mode", "set_information", "target_version", "debug"];
+const OPTIONS: [&str; 10] = [
+    "id",
+    "group_id",
+    "group_name",
+    "decode_id",
+    "custom_trait",
+    "mode",
+    "protected",
+    "set_information",
+    "target_version",
+    "debug",
+];
 
 const MODES: [&str; 2] = ["Kernel", "User"];
 const SET_INFORMATION: [&str; 3] = ["Off", "Direct", "Lookup"];
@@ -69,6 +81,7 @@ struct Options {
     mode: Option<Mode>,
     set_information: Option<&'static str>,
     target_version: Option<(Span, Expr)>,
+    is_protected: bool,
     debug: bool,
 }
 
@@ -107,6 +120,7 @@ impl Provider {
             traits,
             mode: options.mode.unwrap_or_default(),
             set_information,
+            is_protected: options.is_protected,
             debug: options.debug,
         }
     }
@@ -128,6 +142,7 @@ impl Options {
         let mut args = Args::from_item(item);
         match name {
             "debug" => self.debug = true,
+            "protected" => self.is_protected = true,
             "id" => self.id = guid(&mut args, errors),
             "group_id" => self.group = guid(&mut args, errors),
             "decode_id" => self.decode = guid(&mut args, errors),
@@ -163,6 +178,7 @@ impl Options {
             "group_name" => self.group_name,
             "decode_id" => self.decode.is_some(),
             "mode" => self.mode.is_some(),
+            "protected" => self.is_protected,
             "set_information" => self.set_information.is_some(),
             "target_version" => self.target_version.is_some(),
             _ => false,

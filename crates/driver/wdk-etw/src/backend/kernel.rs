@@ -69,6 +69,7 @@ unsafe extern "system" {
     fn EtwProviderEnabled(RegHandle: RegHandle, Level: u8, Keyword: u64) -> u8;
     fn EtwActivityIdControl(ControlCode: u32, ActivityId: *mut Guid) -> NtStatus;
     fn KeGetCurrentThread() -> *const c_void;
+    fn KeDelayExecutionThread(WaitMode: i8, Alertable: u8, Interval: *const i64) -> NtStatus;
     fn MmGetSystemRoutineAddress(SystemRoutineName: *const UnicodeString) -> *const c_void;
 }
 
@@ -192,5 +193,14 @@ impl Mode for Kernel {
         // SAFETY: the routine takes nothing, can be called at any IRQL, and returns the address of the thread's object.
         let thread = unsafe { KeGetCurrentThread() };
         thread.addr()
+    }
+
+    fn wait() {
+        /// `KernelMode` of `KPROCESSOR_MODE`.
+        const KERNEL_MODE: i8 = 0;
+        // Relative times are negative, in units of 100 ns.
+        let interval = -10_000;
+        // SAFETY: the interval is readable. The caller is at `PASSIVE_LEVEL`.
+        let _ = unsafe { KeDelayExecutionThread(KERNEL_MODE, 0, &raw const interval) };
     }
 }

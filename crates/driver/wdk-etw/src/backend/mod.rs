@@ -5,6 +5,7 @@
 //! Cargo feature, and both modes can be used in one build.
 
 pub(crate) mod kernel;
+pub(crate) mod protected;
 pub(crate) mod user;
 
 use core::ffi::c_void;
@@ -51,6 +52,7 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for super::kernel::Kernel {}
     impl Sealed for super::user::User {}
+    impl<M: super::Mode> Sealed for super::protected::Protected<M> {}
     impl Sealed for etw_types::NtStatus {}
     impl Sealed for etw_types::HResult {}
 }
@@ -158,6 +160,10 @@ impl Status for HResult {
 /// assert!(end(&PROVIDER));
 /// ```
 pub trait Mode: sealed::Sealed + Sized + 'static {
+    /// Whether unregistering waits for writers.
+    #[doc(hidden)]
+    const IS_PROTECTED: bool = false;
+
     /// The status that the routines of this mode return.
     type Status: Status;
 
@@ -229,6 +235,10 @@ pub trait Mode: sealed::Sealed + Sized + 'static {
     /// thread's number.
     #[doc(hidden)]
     fn current_thread() -> usize;
+
+    /// Lets other threads run for a moment, at `PASSIVE_LEVEL`.
+    #[doc(hidden)]
+    fn wait();
 }
 
 /// Creates an activity id. Returns the zero GUID if the system returns an error.

@@ -66,6 +66,7 @@ unsafe extern "system" {
     fn GetModuleHandleExW(Flags: u32, ModuleName: *const u16, Module: *mut *mut c_void) -> i32;
     fn GetProcAddress(Module: *mut c_void, ProcName: *const u8) -> *const c_void;
     fn GetCurrentThreadId() -> u32;
+    fn Sleep(Milliseconds: u32);
     fn FreeLibrary(Module: *mut c_void) -> i32;
 }
 
@@ -201,5 +202,10 @@ impl Mode for User {
         // SAFETY: the function takes nothing and always succeeds.
         let thread = unsafe { GetCurrentThreadId() };
         usize::try_from(thread).unwrap_or(usize::MAX)
+    }
+
+    fn wait() {
+        // SAFETY: the function takes any number.
+        unsafe { Sleep(1) };
     }
 }

@@ -213,10 +213,13 @@ impl<'f, G, const N: usize> FrameMut<'f, G, N> {
         let pointer = |id: Option<&[u8; 16]>| id.map_or(ptr::null(), |id| id.as_ptr().cast());
         let activity = pointer(ids.activity);
         let related = pointer(ids.related);
-        // SAFETY: the handle is 0 or live (the contract of `register` says that no writer runs during `unregister`).
-        // Ids are null or 16 readable bytes, which x86-64 and ARM64 can read at any alignment. The brand guarantees
-        // that `table` belongs to this frame, so there are `N` descriptors, whose bytes outlive the call.
-        unsafe { M::write_transfer(provider.handle(), event.descriptor(), activity, related, count.0, table.table) }
+        provider.with_handle(M::Status::SUCCESS, |handle| {
+            // SAFETY: the handle is 0 or live (no writer runs during `unregister`: by the contract of `register`, or by
+            // rundown protection). Ids are null or 16 readable bytes, which x86-64 and ARM64 can read at any alignment.
+            // The brand guarantees that `table` belongs to this frame, so there are `N` descriptors, whose bytes outlive
+            // the call.
+            unsafe { M::write_transfer(handle, event.descriptor(), activity, related, count.0, table.table) }
+        })
     }
 }
 

@@ -25,6 +25,7 @@ use crate::provider::Provider;
 /// use wdk_etw::WriteFlags;
 ///
 /// assert_eq!(WriteFlags::default(), WriteFlags::NONE);
+/// assert_eq!(WriteFlags::NO_FAULTING.bits(), 1);
 /// assert_eq!(WriteFlags::from_bits(2), WriteFlags::IN_PRIVATE);
 /// ```
 #[repr(transparent)]
@@ -111,11 +112,13 @@ impl<M: Mode> Provider<M> {
             Ok(count) => count,
             Err(status) => return status,
         };
-        // SAFETY: the handle is 0 or live (the contract of `register` says that no writer runs during `unregister`).
-        // All pointers are null if that is allowed, or made from references that outlive the call.
-        unsafe {
-            M::write_transfer(self.handle(), descriptor, optional(activity), optional(related), count, data.as_ptr())
-        }
+        self.with_handle(M::Status::SUCCESS, |handle| {
+            // SAFETY: the handle is 0 or live (no writer runs during `unregister`: by the contract of `register`, or by
+            // rundown protection). All pointers are null if that is allowed, or made from references that outlive the call.
+            unsafe {
+                M::write_transfer(handle, descriptor, optional(activity), optional(related), count, data.as_ptr())
+            }
+        })
     }
 
     /// [`write`](Self::write) for an event that the caller has found to be wanted.
@@ -131,10 +134,12 @@ impl<M: Mode> Provider<M> {
         const { assert!(N <= MAX_DESCRIPTORS) };
         #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
         let count = N as u32;
-        // SAFETY: as in `write`.
-        unsafe {
-            M::write_transfer(self.handle(), descriptor, optional(activity), optional(related), count, data.as_ptr())
-        }
+        self.with_handle(M::Status::SUCCESS, |handle| {
+            // SAFETY: as in `write`.
+            unsafe {
+                M::write_transfer(handle, descriptor, optional(activity), optional(related), count, data.as_ptr())
+            }
+        })
     }
 
     /// Writes an event with a filter and flags (`EtwWriteEx`, Windows 7 and later).
@@ -174,19 +179,21 @@ impl<M: Mode> Provider<M> {
             Ok(count) => count,
             Err(status) => return status,
         };
-        // SAFETY: as in `write`.
-        unsafe {
-            M::write_ex(
-                self.handle(),
-                descriptor,
-                filter,
-                flags.bits(),
-                optional(activity),
-                optional(related),
-                count,
-                data.as_ptr(),
-            )
-        }
+        self.with_handle(M::Status::SUCCESS, |handle| {
+            // SAFETY: as in `write`.
+            unsafe {
+                M::write_ex(
+                    handle,
+                    descriptor,
+                    filter,
+                    flags.bits(),
+                    optional(activity),
+                    optional(related),
+                    count,
+                    data.as_ptr(),
+                )
+            }
+        })
     }
 
     /// Writes a string as an event of its own (`EtwWriteString`).
@@ -227,8 +234,10 @@ impl<M: Mode> Provider<M> {
         if !self.enabled(level, keyword) {
             return M::Status::SUCCESS;
         }
-        // SAFETY: the handle is 0 or live; the text ends with a NUL within the slice.
-        unsafe { M::write_string(self.handle(), level.as_int(), keyword.bits(), optional(activity), text.as_ptr()) }
+        self.with_handle(M::Status::SUCCESS, |handle| {
+            // SAFETY: the handle is 0 or live; the text ends with a NUL within the slice.
+            unsafe { M::write_string(handle, level.as_int(), keyword.bits(), optional(activity), text.as_ptr()) }
+        })
     }
 
     /// Asks ETW whether a session has an event with this descriptor enabled (`EtwEventEnabled`).
@@ -252,7 +261,7 @@ impl<M: Mode> Provider<M> {
     #[must_use]
     pub fn query_event_enabled(&self, descriptor: &EventDescriptor) -> bool {
         // SAFETY: the handle is 0 or live; the descriptor is a reference.
-        unsafe { M::event_enabled(self.handle(), descriptor) }
+        self.with_handle(false, |handle| unsafe { M::event_enabled(handle, descriptor) })
     }
 
     /// Asks ETW whether a session has this level and keyword enabled (`EtwProviderEnabled`).
@@ -271,8 +280,9 @@ impl<M: Mode> Provider<M> {
     #[doc(alias("EtwProviderEnabled", "EventProviderEnabled"))]
     #[must_use]
     pub fn query_enabled(&self, level: Level, keyword: impl Into<Keyword>) -> bool {
+        let keyword = keyword.into().bits();
         // SAFETY: the handle is 0 or live.
-        unsafe { M::provider_enabled(self.handle(), level.as_int(), keyword.into().bits()) }
+        self.with_handle(false, |handle| unsafe { M::provider_enabled(handle, level.as_int(), keyword) })
     }
 
     /// Returns the number of descriptors if the event is to be written, otherwise the status to return.

@@ -189,9 +189,13 @@ impl<M: Mode> Provider<M> {
             return <M::Status as crate::Status>::INVALID_PARAMETER;
         };
         let pointer = if data.is_empty() { ptr::null() } else { data.as_ptr().cast::<c_void>() };
-        // SAFETY: the handle is 0 or that of this registration, which the contract of `register` keeps alive during the
-        // call, and `data` is readable for `length` bytes.
-        unsafe { (self.set_information)(self.lifecycle.handle(), class.as_int(), pointer, length) }
+        let call = |handle| {
+            // SAFETY: the handle is 0 or that of this registration, which the contract of `register` or rundown protection
+            // keeps alive during the call, and `data` is readable for `length` bytes.
+            unsafe { (self.set_information)(handle, class.as_int(), pointer, length) }
+        };
+        // After the end of a registration there is no handle, in a protected mode, too.
+        self.with_handle(None, |handle| Some(call(handle))).unwrap_or_else(|| call(0))
     }
 
     /// Sets the provider's traits from a blob (see [`etw_types::traits`]). Registration already does this. ETW rejects

@@ -7,6 +7,7 @@ mod information;
 #[cfg(test)]
 mod models;
 mod registration;
+mod rundown;
 mod state;
 mod sync;
 
@@ -19,6 +20,7 @@ use etw_types::{EventDataDescriptor, Guid, Keyword, Level, traits};
 use crate::backend::kernel::Kernel;
 use crate::backend::{Mode, SetInformationFn};
 use callback::CallbackSlot;
+use rundown::Rundown;
 use state::{EnableState, Lifecycle};
 use sync::const_fn;
 
@@ -57,6 +59,8 @@ pub struct Provider<M: Mode = Kernel> {
     /// Whether registration sets the traits.
     sets_traits: bool,
     callback: CallbackSlot,
+    /// Used in a [`Protected`](crate::Protected) mode only.
+    rundown: Rundown,
     mode: PhantomData<fn() -> M>,
 }
 
@@ -104,6 +108,7 @@ impl<M: Mode> Provider<M> {
                 traits_status: LastStatus::new(),
                 sets_traits: true,
                 callback: CallbackSlot::new(),
+                rundown: Rundown::new(),
                 mode: PhantomData,
             }
         }
@@ -250,10 +255,19 @@ impl<M: Mode> Provider<M> {
         self.traits
     }
 
-    /// Returns the registration handle, for other modules; 0 if there is none.
+    /// Calls `body` with the registration handle, which is 0 if there is none. In a protected mode, unregistering waits for
+    /// the end of this, and once it has begun, `body` does not run and the result is `otherwise`.
     #[inline(always)]
-    pub(crate) fn handle(&self) -> u64 {
-        self.lifecycle.handle()
+    pub(crate) fn with_handle<R>(&self, otherwise: R, body: impl FnOnce(u64) -> R) -> R {
+        if !M::IS_PROTECTED {
+            return body(self.lifecycle.handle());
+        }
+        if !self.rundown.acquire() {
+            return otherwise;
+        }
+        let result = body(self.lifecycle.handle());
+        self.rundown.release();
+        result
     }
 }
 

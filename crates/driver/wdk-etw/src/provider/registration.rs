@@ -8,6 +8,7 @@ use etw_types::EventInfoClass;
 use super::Provider;
 use super::callback::{EnableCallback, on_control};
 use super::state::Refusal;
+use crate::backend::protected::Protected;
 use crate::backend::{Mode, Status};
 
 /// # Registration
@@ -158,6 +159,9 @@ impl<M: Mode> Provider<M> {
 
     /// Ends the registration. Does nothing and returns success if the provider is not registered.
     ///
+    /// If the provider is [`Protected`], waits until all writers have left. Otherwise the contract of
+    /// [`register`](Self::register) says that there are none.
+    ///
     /// ```
     /// # use etw_symbols as _;
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
@@ -184,6 +188,9 @@ impl<M: Mode> Provider<M> {
             Err(Refusal::Busy) => return M::Status::BUSY,
         }
         self.enable.disable();
+        if M::IS_PROTECTED {
+            self.rundown.run_down(M::wait);
+        }
         let handle = self.lifecycle.take_handle();
         // SAFETY: the handle came from a successful registration and is released only once, because only this call
         // passed `begin_unregister`.
@@ -194,6 +201,7 @@ impl<M: Mode> Provider<M> {
             self.lifecycle.end_idle();
         } else {
             self.lifecycle.restore_handle(handle);
+            self.rundown.open();
             self.lifecycle.end_registered();
         }
         status
@@ -249,6 +257,8 @@ impl<M: Mode> Provider<M> {
         }
         prepare();
         self.callback.set(callback, context);
+        // The callback can write events before `register` returns.
+        self.rundown.open();
         // SAFETY: the id and the address for the handle are valid as long as this static provider lives. The callback
         // takes exactly this context, and the contract of `register` ends the registration before the image is
         // unloaded. ETW writes the handle with one aligned store; other threads read it as an atomic.
@@ -271,6 +281,66 @@ impl<M: Mode> Provider<M> {
             self.lifecycle.end_idle();
         }
         status
+    }
+}
+
+/// # Registration without `unsafe`
+///
+/// A [`Protected`] provider counts the callers that use its registration, and `unregister` waits for them. So nothing has
+/// to be promised about writers: they can run at any time, on any processor and at any IRQL, also while the provider is
+/// unregistered. Their events are written or, once `unregister` has begun, dropped.
+///
+/// The provider is unregistered before its image is unloaded, as everything else that the driver has started must have
+/// ended by then. Who lets the image be unloaded promises that: the `unsafe` code that sets `DriverUnload`, and a
+/// `DriverEntry` that returns an error. Nothing else unloads an image.
+impl<M: Mode> Provider<Protected<M>> {
+    /// Registers the provider like [`register`](Self::register). Nothing has to be promised about writers.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::{define_provider, write_event};
+    ///
+    /// define_provider!(PROVIDER, "MyCompany.MyDriver", protected());
+    ///
+    /// assert!(PROVIDER.register_protected().is_success());
+    /// let writer = std::thread::spawn(|| {
+    ///     write_event!(PROVIDER, "Working");
+    /// });
+    /// // It does not matter whether the thread still writes.
+    /// assert!(PROVIDER.unregister().is_success());
+    /// # writer.join().unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for `register`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn register_protected(&'static self) -> M::Status {
+        self.register_inner(None, 0, || ())
+    }
+
+    /// Does the same as [`register_protected`](Self::register_protected), with an enable callback of the driver.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver", protected());
+    ///
+    /// assert!(PROVIDER.register_protected_with_callback(|_request| {}, 0).is_success());
+    /// # PROVIDER.unregister();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for `register`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn register_protected_with_callback(&'static self, callback: EnableCallback, context: usize) -> M::Status {
+        self.register_inner(Some(callback), context, || ())
     }
 }
 

@@ -6,3 +6,4 @@
 
 mod enable;
 mod lifecycle;
+mod rundown;

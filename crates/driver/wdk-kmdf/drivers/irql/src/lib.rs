@@ -11,7 +11,7 @@ mod dirql;
 mod dispatch;
 mod high;
 
-use wdk_etw::{EnableRequest, IrpActivity, NtStatus, ProviderBuffer, compat, define_provider};
+use wdk_etw::{EnableRequest, IrpActivity, NtStatus, ProviderBuffer, compat, define_provider, write_event};
 use wdk_kmdf::{DeviceInit, Driver, DriverHandle, Passive, create_driver};
 use wdk_sys::ntddk::{KeLowerIrql, KfRaiseIrql};
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
@@ -20,6 +20,7 @@ use device::Irql;
 
 define_provider!(PROVIDER, "Irql.Driver");
 define_provider!(SCOPED, "Irql.Scoped");
+define_provider!(PROTECTED, "Irql.Protected", protected());
 compat::define_provider!(COMPAT, "Irql.Compat");
 static NAMED: ProviderBuffer<64> = ProviderBuffer::new();
 static ROUTINES: IrpActivity = IrpActivity::new();
@@ -75,7 +76,11 @@ fn tracing() -> Result<(), NtStatus> {
     // SAFETY: unregistered on the next line.
     unsafe { COMPAT.register() };
     COMPAT.unregister();
-    Ok(())
+    PROTECTED.register_protected().ok()?;
+    write_event!(PROTECTED, "Protected");
+    PROTECTED.unregister().ok()?;
+    PROTECTED.register_protected_with_callback(|_| {}, 0).ok()?;
+    PROTECTED.unregister().ok()
 }
 
 fn on_enable(request: &EnableRequest<'_>) {
