@@ -50,7 +50,6 @@ impl NewFile {
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let given = path.as_ref();
         let about = |error: io::Error| named(given, &error);
-        let name = given.file_name().ok_or_else(|| about(io::ErrorKind::InvalidInput.into()))?;
         let known = match fs::metadata(given) {
             Ok(known) if known.is_dir() => return Err(about(io::ErrorKind::IsADirectory.into())),
             Ok(known) if known.is_file() => Some(known),
@@ -62,6 +61,7 @@ impl NewFile {
                 return Ok(Self { path: given.clone(), given, out: BufWriter::new(Target::Direct(file)) });
             }
         };
+        let name = given.file_name().ok_or_else(|| about(io::ErrorKind::InvalidInput.into()))?;
         // Replace the target of a symbolic link, not the link itself.
         let path = if known.is_some() { fs::canonicalize(given).map_err(about)? } else { given.to_owned() };
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
