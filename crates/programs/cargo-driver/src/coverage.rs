@@ -1,7 +1,5 @@
 //! `cargo driver test --coverage`: the lines of a driver that its tests reach.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use command_line::{OutputDir, OwnDir};
@@ -33,6 +31,8 @@ impl Recording {
     /// Merges the files of the test programs, writes the result and prints its table.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub(crate) fn end(self) -> Result<(), Error> {
+        use std::{fs, io};
+
         let failed = |error: io::Error| Error::Usage(error.to_string());
         let mut all = nt_host::LineCoverage::default();
         for entry in fs::read_dir(self.parts.path()).map_err(failed)? {

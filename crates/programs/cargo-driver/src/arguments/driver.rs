@@ -165,7 +165,7 @@ fn nearest(dir: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, absolute};
 
     use clap::Parser;
     use driver_build::{CargoOptions, Options};
@@ -190,14 +190,14 @@ mod tests {
         let expected = Options {
             is_workspace: true,
             profile: String::from("dev"),
-            target_dir: Some("/b".into()),
+            target_dir: Some(absolute("/b").unwrap()),
             cargo: CargoOptions {
                 features: words(&["--all-features", "--no-default-features", "--features=one", "--features=two,three"]),
                 lock: words(&["--locked", "--offline", "--frozen"]),
                 jobs: Some(String::from("3")),
                 message_format: Some(String::from("short")),
             },
-            ..Options::new("/a/Cargo.toml".into())
+            ..Options::new(absolute("/a/Cargo.toml").unwrap())
         };
         // A WDK of the environment is an option, too.
         assert_eq!(Options { wdk: None, ..options(line) }, expected);

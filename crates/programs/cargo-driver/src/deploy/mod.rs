@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use command_line::{
-    Activity, Deferred, Inputs, Output, OutputDir, OutputPath, Outputs, OwnDir, error, escaped, exit, info, print,
+    Activity, Deferred, Inputs, OutputDir, OutputPath, Outputs, OwnDir, error, escaped, exit, info, print,
 };
 use driver_build::setup::note;
 use driver_build::{Error, Host, PackageOptions, ensure_tools, package, prepare};
@@ -184,7 +184,7 @@ fn expected(line: &Deploy, files: &Path, driver: &str, plan: &Plan, out: &Output
         note("the trace is not compared: nt-host runs drivers for x64 only");
         return None;
     }
-    let run = |etl: Output| {
+    let run = |etl: command_line::Output| {
         let image = files.join(format!("{driver}.sys"));
         driver_exercise::expect::run(&image, plan, &etl).map(|_| etl.as_ref().to_owned())
     };

@@ -2,6 +2,7 @@
 
 use crate::common;
 use crate::common::etwctl;
+use std::env::consts::EXE_SUFFIX;
 use windows_releases::Release;
 
 /// Returns the commands that a help text lists.
@@ -15,7 +16,7 @@ fn commands(help: &str) -> Vec<&str> {
 fn explains_itself(command: &str) -> usize {
     let run = etwctl(&format!("{command} --help"));
     assert_eq!(run.code, 0, "{command}");
-    assert!(run.out.contains(&format!("Usage: etwctl {command}")), "{}", run.out);
+    assert!(run.out.contains(&format!("Usage: etwctl{EXE_SUFFIX} {command}")), "{}", run.out);
     1 + commands(&run.out).iter().map(|own| explains_itself(&format!("{command} {own}"))).sum::<usize>()
 }
 

@@ -35,5 +35,7 @@ mod several;
 mod summaries;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(windows)]
+mod windows;
 #[cfg(not(windows))]
 mod wine;

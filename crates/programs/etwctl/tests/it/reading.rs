@@ -272,6 +272,7 @@ fn a_terminal_gets_a_table_of_its_width() {
     fs::remove_file(path).unwrap();
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn parquet_and_pcapng_are_written_or_the_reason_is_given() {
     let path = trace("tables.etl", &[(0, "a"), (500, "b"), (1000, "b")]);

@@ -19,4 +19,6 @@ mod scripts;
 mod stand_ins;
 mod verifiers;
 mod verify;
+#[cfg(windows)]
+mod windows;
 mod witnesses;

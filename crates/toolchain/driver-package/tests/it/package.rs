@@ -264,6 +264,7 @@ fn the_command_makes_a_package_and_replaces_it() {
     assert!(names(&folder.join("out/arm64")).contains(&"WDRLocalTestCert.cer".to_owned()));
 }
 
+#[cfg(unix)]
 #[test]
 fn files_of_the_user_and_a_package_on_a_full_disk_are_not_touched() {
     let folder = tools::folder("package-foreign");
@@ -298,6 +299,7 @@ fn files_of_the_user_and_a_package_on_a_full_disk_are_not_touched() {
     assert!(out.join("keys/WDRLocalTestCert.pem").is_file());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_read_or_written_is_exit_code_2_and_an_input_that_is_refused_is_1() {
     let folder = tools::folder("package-access");
