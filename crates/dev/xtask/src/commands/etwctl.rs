@@ -12,7 +12,8 @@ pub(super) const FLAG: &str = "--with-etwctl";
 
 /// The target of Debian's mingw. The msvc target needs Microsoft's linker and libraries, which Linux does not have.
 pub(super) const GNU: &str = "x86_64-pc-windows-gnu";
-const LINKER: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
+/// The linker of that target, and its package.
+pub(super) const LINKER: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
 /// The folder for `cargo install --root`. It makes the program's path independent of the layout of cargo's build
 /// folder.
 const ROOT: &str = "target/etwctl";

@@ -1,10 +1,12 @@
 //! `cargo xtask test`: runs all tests of the repository.
 
 mod features;
+mod hosts;
 mod kmdf;
 mod miri;
 mod public_api;
 mod toolchains;
+mod wine;
 
 use super::build::{DRIVER, SETUP, TOOLS};
 use super::etwctl::GNU;
@@ -15,7 +17,7 @@ use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, check_all};
 use crate::verifiers;
-use driver_build::setup::{TARGET, WindowsToolchain};
+use driver_build::setup::WindowsToolchain;
 use driver_build::{Error, Tool, output};
 use std::iter;
 
@@ -26,9 +28,11 @@ pub(super) const COMMAND: Command = Command {
 Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
-built with --cfg loom in target/loom. With --all, also
+built with --cfg loom in target/loom. What the workflows and the release build
+is type-checked for Windows. With --all, also
+- type-checks it for ARM64, macOS and musl
 - checks crates with and without their Cargo features
-- type-checks tests and programs that run on Windows, for msvc and gnu
+- links the tests that run on Windows with MinGW, and runs them under Wine
 - checks wdk-kmdf for its oldest framework, and its public API for raw types
 - checks the crates that a driver links with the oldest supported Rust, and runs
   the tests that depend on the toolchain with Rust's beta, if rustup can install
@@ -106,12 +110,13 @@ const STEPS: [Step; 9] = [
     TOOLS,
     DRIVER,
     Step::new("verifiers", "third-party programs that check signatures and scripts", verifiers),
-    Step::new("windows", "session control and clients type-check for Windows", windows),
+    hosts::WINDOWS,
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
 ];
 
 /// The steps that only `--all` runs: each compiles much again.
-const MORE_STEPS: [Step; 5] = [features::STEP, kmdf::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
+const MORE_STEPS: [Step; 7] =
+    [features::STEP, hosts::OTHERS, wine::STEP, kmdf::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
 
@@ -153,36 +158,9 @@ fn verifiers(context: &Context) -> Result<Outcome, Error> {
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
-/// The packages whose tests the workflow for Windows runs there.
-const TESTED_ON_WINDOWS: [&str; 7] =
-    ["etw-types", "etw-etl", "etw-manifest", "driver-client", "etw-session", "wdk-etw", "etwctl"];
-
-/// Checks session control and the programs for test machines for Windows. Code with `cfg(windows)` is compiled only there. The
-/// Parquet export has no such code. With `--all` also for the gnu target, which has the same code and other libraries, and the
-/// tests that run on Windows.
-fn windows(context: &Context) -> Result<Outcome, Error> {
-    let Ok(toolchain) = context.windows() else {
-        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
-    };
-    if toolchain.builds_core() {
-        return Ok(Outcome::Skipped("the toolchain in use for Windows has no standard library for it".into()));
-    }
-    let check = || build_once(toolchain.cargo_for(context, "check", TARGET));
-    let (targets, more): (&[&str], &[&str]) =
-        if context.has_flag(ALL) { (&[TARGET, GNU], &["--target", GNU]) } else { (&[TARGET], &[]) };
-    for target in targets {
-        if let Err(error) = toolchain.ensure_target(context, target) {
-            return Ok(Outcome::Skipped(error.to_string()));
-        }
-    }
-    let packages = ["etw-session", "etwctl", "driver-client", "driver-exercise"];
-    let programs = packages.iter().fold(check().args(more), |check, name| check.args(["--package", name]));
-    programs.args(["--no-default-features"]).run()?;
-    if context.has_flag(ALL) {
-        let check = check().args(["--tests"]);
-        TESTED_ON_WINDOWS.iter().fold(check, |check, name| check.args(["--package", name])).run()?;
-    }
-    Ok(Outcome::Passed)
+/// The result of a step whose target has no compiled library.
+fn without_library() -> Outcome {
+    Outcome::Skipped("the toolchain in use for Windows has no standard library for it".into())
 }
 
 /// Returns `cargo test` for all crates, with the environment variables that tests need to build images.
@@ -228,7 +206,7 @@ fn workspace(context: &Context) -> Result<Outcome, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GROUPS, LONG_TESTS, MORE_PROGRAMS, TESTED_ON_WINDOWS};
+    use super::{GROUPS, LONG_TESTS, MORE_PROGRAMS};
     use crate::context::Context;
     use std::collections::BTreeSet;
     use std::fs;
@@ -250,16 +228,6 @@ mod tests {
         let [first, second] = GROUPS;
         let listed: BTreeSet<String> = [first, second, MORE_PROGRAMS].concat().into_iter().map(str::to_owned).collect();
         assert_eq!(found, listed);
-    }
-
-    #[test]
-    fn the_workflow_runs_the_tests_that_are_checked_for_windows() {
-        let workflow =
-            fs::read_to_string(Context::new(Vec::new()).path(".github/workflows/windows-driver.yml")).unwrap();
-        let tests = workflow.lines().filter(|line| line.contains("run: cargo test --locked"));
-        let words = tests.flat_map(|line| line.split("--package ").skip(1)).map(str::trim);
-        let tested: BTreeSet<&str> = words.collect();
-        assert_eq!(tested, TESTED_ON_WINDOWS.into_iter().collect());
     }
 
     #[test]
