@@ -22,14 +22,14 @@ macro_rules! sources {
 
 const WDK_BUILD: &[(&str, &str)] = sources!("src":
     "builder.rs", "config.rs", "driver_config.rs", "error.rs", "kit.rs", "lib.rs", "link.rs",
-    "release/v0_2.rs", "release/v0_3.rs", "release/v0_4.rs", "release/v0_5.rs", "release/v0_6.rs");
+    "release/v0_2.rs", "release/v0_3.rs", "release/v0_4.rs", "release/v0_6.rs");
 const WINREG: &[(&str, &str)] = sources!("winreg": "lib.rs");
 
 /// A release of `wdk-build`: the properties in which stand-ins differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Release {
     version: String,
-    /// The file of `stand-in/src/release` with its signatures.
+    /// Its signatures. `stand-in/src/release` has them, or those of the release after it.
     signatures: &'static str,
     /// Its version requirements for packages that the stand-in uses too.
     bindgen: String,
@@ -42,7 +42,7 @@ pub(crate) struct Release {
 /// sufficient, because development versions have the number of the release before them.
 const SIGNATURES: [(&str, &str); 6] = [
     ("bindgen_library_link_raw_lines", "v0_6"),
-    ("IoError", "v0_5"),
+    ("IoError", FIFTH),
     ("DriverConfig::KMDFConfig(", FIRST),
     ("KMDFConfig::new()", SECOND),
     ("get_include_paths", "v0_3"),
@@ -55,6 +55,9 @@ const SECOND: &str = "v0_2";
 /// What bindgen of `wdk-build` 0.1 has in place of a newer one.
 const OLD_BINDGEN: [(&str, &str); 2] =
     [("CargoCallbacks::new()", "CargoCallbacks"), ("generate_cstr(true)", "generate_cstr(false)")];
+/// `wdk-build` 0.5, which has the signatures of 0.6. Its bindings do not link the libraries: the build script of the driver does.
+const FIFTH: &str = "v0_5";
+const LINKS_IN_SCRIPT: [(&str, &str); 1] = [("LINKS_IN_BINDINGS: bool = true", "LINKS_IN_BINDINGS: bool = false")];
 
 impl Release {
     /// Identifies a release from its package and that of `wdk-sys`.
@@ -65,7 +68,7 @@ impl Release {
         let signatures = match script {
             Some(script) => SIGNATURES.iter().find(|(word, _)| script.contains(word)).map_or("v0_6", |(_, name)| name),
             None if version.starts_with("0.") => {
-                [FIRST, FIRST, SECOND, "v0_3", "v0_4", "v0_5"].get(minor as usize).copied().unwrap_or("v0_6")
+                [FIRST, FIRST, SECOND, "v0_3", "v0_4", FIFTH].get(minor as usize).copied().unwrap_or("v0_6")
             }
             None => "v0_6",
         };
@@ -91,6 +94,15 @@ impl Release {
         [FIRST, SECOND].contains(&self.signatures)
     }
 
+    /// Returns the file of `stand-in/src/release` with its signatures, and what to replace in the sources.
+    fn source(&self) -> (&'static str, &'static [(&'static str, &'static str)]) {
+        match self.signatures {
+            FIRST => (SECOND, &OLD_BINDGEN),
+            FIFTH => ("v0_6", &LINKS_IN_SCRIPT),
+            signatures => (signatures, &[]),
+        }
+    }
+
     /// Writes the package below `dir` and returns its folder.
     pub(crate) fn write(&self, dir: &Path) -> Result<PathBuf, FileError> {
         let Self { version, signatures, bindgen, serde_json, regex } = self;
@@ -104,9 +116,9 @@ impl Release {
              [dependencies]\nbindgen = {bindgen:?}\nserde_json = {serde_json:?}\n{regex}"
         );
         write_if_changed(&package.join("Cargo.toml"), &manifest)?;
-        let release = format!("release/{}.rs", if self.is_early() { SECOND } else { signatures });
+        let (file, changes) = self.source();
+        let release = format!("release/{file}.rs");
         for (path, text) in WDK_BUILD {
-            let changes = if *signatures == FIRST { &OLD_BINDGEN[..] } else { &[] };
             let text = changes.iter().fold((*text).to_owned(), |text, (new, old)| text.replace(new, old));
             if self.is_early() && (*path == "lib.rs" || *path == release) {
                 if *path == release {
