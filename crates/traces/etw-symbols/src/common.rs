@@ -1,6 +1,7 @@
 //! What the kernel-mode and the user-mode routines share: they convert raw arguments to calls of the engine.
 //!
-//! Everything returns an NTSTATUS, which the user-mode routines translate.
+//! Everything returns an NTSTATUS, which the user-mode routines translate. `kernel` and `user` have only the C declarations: names,
+//! parameters, results and contracts differ, so that a macro for both would be no shorter, and would hide what callers must prove.
 
 use std::ffi::c_void;
 use std::ptr;
