@@ -148,9 +148,7 @@ layout! {
         StreamHandleContext: GuestPtr<Opaque>,
         TransactionContext: GuestPtr<Opaque>,
     }
-}
 
-layout! {
     /// What the host keeps in guest memory for an operation.
     FLT_OPERATION: 0xD8 {
         Data: FLT_CALLBACK_DATA,

@@ -2,8 +2,8 @@
 //!
 //! Types and members have the names of Microsoft's headers. `layout!` declares a structure without padding and, for
 //! each member, a method of `GuestPtr` that returns the member's address: `irp.IoStatus().Status().read()?`. So no
-//! other code contains offsets. A test compares sizes and offsets with Microsoft's metadata for the structures that it
-//! has.
+//! other code contains offsets. Tests compare sizes and offsets with Microsoft's metadata for the structures that it has, and
+//! all structures with the headers of the driver kit: `crates/toolchain/wdk-kit/tests/builds/machine_layouts.rs`.
 
 #![allow(
     non_snake_case,
@@ -106,7 +106,46 @@ pub use wmi::{
     WNODE_HEADER, WNODE_ITEM, WNODE_SINGLE_INSTANCE, WNODE_TOO_SMALL,
 };
 
-/// Declares structures: the name, the size, and all members. Padding is declared as members, too.
+/// A structure, for comparisons.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The name in Microsoft's headers.
+    pub name: &'static str,
+    /// The size in bytes.
+    pub size: usize,
+    /// The names of the members, with their offsets.
+    pub members: &'static [(&'static str, usize)],
+}
+
+/// Returns all structures, in no particular order. Tests compare them with declarations.
+pub fn all() -> impl Iterator<Item = Layout> {
+    [
+        cng::ALL,
+        device::ALL,
+        exception::ALL,
+        filter::ALL,
+        frame::ALL,
+        hid::ALL,
+        image::ALL,
+        interrupt::ALL,
+        notify::ALL,
+        packet::ALL,
+        power::ALL,
+        security::ALL,
+        shared_data::ALL,
+        string::ALL,
+        support::ALL,
+        sync::ALL,
+        wdf::ALL,
+        wfp::ALL,
+        wmi::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+/// Declares the structures of a module: the name, the size, and all members. Padding is declared as members, too.
 macro_rules! layout {
     ($($(#[$meta:meta])* $name:ident: $size:literal { $($member:ident: $type:ty,)* })*) => {
         $(
@@ -143,6 +182,13 @@ macro_rules! layout {
                 )*
             }
         )*
+
+        /// The structures of this module.
+        pub(super) const ALL: &[$crate::layout::Layout] = &[$($crate::layout::Layout {
+            name: stringify!($name),
+            size: size_of::<$name>(),
+            members: &[$((stringify!($member), std::mem::offset_of!($name, $member)),)*],
+        },)*];
     };
 }
-pub(crate) use layout;
+use layout;

@@ -267,7 +267,8 @@ layout! {
         Ptr: GuestPtr<u8>,
         Size: u32,
         Type: u8,
-        Reserved: [u8; 3],
+        Reserved1: u8,
+        Reserved2: u16,
     }
 
     EVENT_FILTER_DESCRIPTOR: 0x10 {

@@ -156,7 +156,9 @@ impl Declarations {
     /// Adds the constants of a generated file. Each is on a line.
     fn add(&mut self, text: &str) {
         for line in text.lines() {
-            let Some(declaration) = line.trim_start().strip_prefix("pub const ") else { continue };
+            let Some(declaration) = line.trim_start().trim_start_matches("pub ").strip_prefix("const ") else {
+                continue;
+            };
             let Some((head, value)) = declaration.split_once(" = ") else { continue };
             let Some((name, _)) = head.split_once(':') else { continue };
             if let Some(value) = number(value.trim_end_matches(';')) {
@@ -168,6 +170,16 @@ impl Declarations {
     fn of(&self, name: &str) -> Option<&BTreeSet<u128>> {
         self.0.get(name)
     }
+}
+
+/// Returns the constants of the templates of drivers. Users get copies of these, which cannot use a crate of this repository.
+pub(crate) fn templates() -> BTreeMap<String, BTreeSet<u128>> {
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver-build/templates");
+    let mut declarations = Declarations(BTreeMap::new());
+    for name in ["minifilter/src/filter_manager.rs", "wfp/src/filtering_platform.rs"] {
+        declarations.add(&fs::read_to_string(templates.join(name)).unwrap());
+    }
+    declarations.0
 }
 
 /// Returns the value of a constant: an integer with or without a type, in a newtype or with a cast, or a GUID.

@@ -3,10 +3,13 @@
 #![cfg(test)]
 
 mod c_code;
-mod c_constants;
+mod c_headers;
 mod constants;
 mod images;
 mod layouts;
+// nt-processor runs on these hosts only.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod machine_layouts;
 mod published;
 mod support;
 mod types;

@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::c_headers::errors;
+
 /// Records that newer Windows releases have changed, or whose fields bindgen has renamed. The kit follows the newer metadata.
 pub(crate) const CHANGED: [&str; 7] = [
     "_DMA_IOMMU_INTERFACE_EX",
@@ -63,7 +65,7 @@ fn records_have_the_layout_of_the_wdks_headers() {
     let include = kit.join("Include").join(wdk_kit::VERSION);
     let framework = kit.join("Include/wdf/kmdf/1.33");
     let mut declared = BTreeSet::new();
-    for folder in [include.join("km/nt"), include.join("shared"), framework.clone()] {
+    for folder in [include.join("km/nt"), include.join("shared"), framework] {
         tags(&folder, &mut declared);
     }
     let mut keywords = BTreeMap::new();
@@ -73,7 +75,7 @@ fn records_have_the_layout_of_the_wdks_headers() {
             keywords.extend(name.map(|name| (name, keyword)));
         }
     }
-    let mut text = String::from("#include \"ntifs.h\"\n#include \"ntddk.h\"\n#include \"wdf.h\"\n");
+    let mut text = String::new();
     let mut records = 0;
     let mut fields = 0;
     let mut of_framework = 0;
@@ -102,24 +104,5 @@ fn records_have_the_layout_of_the_wdks_headers() {
     assert!(fields > 4000, "the comparison itself is broken");
     assert!(of_framework > 50, "the comparison itself is broken");
 
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let file = folder.join("published.c");
-    fs::write(&file, text).unwrap();
-    let flags = ["-D_AMD64_", "-D_KERNEL_MODE", "-DKMDF_VERSION_MAJOR=1", "-DKMDF_VERSION_MINOR=33", "-fms-extensions"];
-    let output = Command::new("clang")
-        .args([
-            "--target=x86_64-pc-windows-msvc",
-            "-fsyntax-only",
-            "-ferror-limit=0",
-            "-Wno-everything",
-            "-fms-compatibility",
-        ])
-        .args(flags)
-        .args([include.join("km"), include.join("shared"), framework].map(|path| format!("-I{}", path.display())))
-        .arg(&file)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let errors: Vec<&str> = said.lines().filter(|line| line.contains("error: ")).collect();
-    assert!(output.status.success(), "{}", errors.join("\n"));
+    assert_eq!(errors("published.c", &text), Vec::<String>::new());
 }

@@ -4,21 +4,20 @@
 use core::ffi::c_void;
 use core::ptr;
 
-use wdk_sys::{DRIVER_OBJECT, FILE_OBJECT, IO_STATUS_BLOCK, NTSTATUS, UNICODE_STRING};
+use wdk_sys::{DRIVER_OBJECT, FILE_INFORMATION_CLASS, FILE_OBJECT, IO_STATUS_BLOCK, NTSTATUS, UNICODE_STRING};
 
 pub const IRP_MJ_CREATE: u8 = 0x00;
 pub const IRP_MJ_SET_INFORMATION: u8 = 0x06;
 pub const IRP_MJ_OPERATION_END: u8 = 0x80;
 
-pub const PREOP_SUCCESS_WITH_CALLBACK: i32 = 0;
-pub const PREOP_SUCCESS_NO_CALLBACK: i32 = 1;
-pub const PREOP_COMPLETE: i32 = 4;
-pub const POSTOP_FINISHED_PROCESSING: i32 = 0;
+pub const FLT_PREOP_SUCCESS_WITH_CALLBACK: i32 = 0;
+pub const FLT_PREOP_SUCCESS_NO_CALLBACK: i32 = 1;
+pub const FLT_PREOP_COMPLETE: i32 = 4;
+pub const FLT_POSTOP_FINISHED_PROCESSING: i32 = 0;
 
-/// `FLT_FILE_NAME_NORMALIZED | FLT_FILE_NAME_QUERY_DEFAULT`.
-pub const NAME_NORMALIZED_DEFAULT: u32 = 0x101;
-/// `FLT_REGISTRATION_VERSION`.
-const VERSION: u16 = 0x0203;
+pub const FLT_FILE_NAME_NORMALIZED: u32 = 0x1;
+pub const FLT_FILE_NAME_QUERY_DEFAULT: u32 = 0x100;
+const FLT_REGISTRATION_VERSION: u16 = 0x0203;
 
 /// `FLT_FILTER`, `FLT_VOLUME`, `FLT_INSTANCE`: only the filter manager knows their contents.
 pub enum Filter {}
@@ -68,7 +67,7 @@ impl Registration {
     pub const fn new(operations: &'static [OperationRegistration], unload: Unload) -> Self {
         Self {
             size: size_of::<Self>() as u16,
-            version: VERSION,
+            version: FLT_REGISTRATION_VERSION,
             flags: 0,
             contexts: ptr::null(),
             operations: operations.as_ptr(),
@@ -128,7 +127,7 @@ pub union Parameters {
 pub struct SetFileInformation {
     pub length: u32,
     padding: u32,
-    pub class: u32,
+    pub class: FILE_INFORMATION_CLASS,
     padding2: u32,
     pub parent_of_target: *mut FILE_OBJECT,
     pub delete_handle: *mut c_void,

@@ -12,19 +12,17 @@ use core::slice;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use filter_manager::{
-    CallbackData, Filter, FltGetFileNameInformation, FltParseFileNameInformation, FltRegisterFilter,
-    FltReleaseFileNameInformation, FltStartFiltering, FltUnregisterFilter, IRP_MJ_CREATE, IRP_MJ_OPERATION_END,
-    IRP_MJ_SET_INFORMATION, NAME_NORMALIZED_DEFAULT, NameInformation, OperationRegistration, POSTOP_FINISHED_PROCESSING,
-    PREOP_COMPLETE, PREOP_SUCCESS_NO_CALLBACK, PREOP_SUCCESS_WITH_CALLBACK, Registration, RelatedObjects,
+    CallbackData, FLT_FILE_NAME_NORMALIZED, FLT_FILE_NAME_QUERY_DEFAULT, FLT_POSTOP_FINISHED_PROCESSING,
+    FLT_PREOP_COMPLETE, FLT_PREOP_SUCCESS_NO_CALLBACK, FLT_PREOP_SUCCESS_WITH_CALLBACK, Filter,
+    FltGetFileNameInformation, FltParseFileNameInformation, FltRegisterFilter, FltReleaseFileNameInformation,
+    FltStartFiltering, FltUnregisterFilter, IRP_MJ_CREATE, IRP_MJ_OPERATION_END, IRP_MJ_SET_INFORMATION,
+    NameInformation, OperationRegistration, Registration, RelatedObjects,
 };
 use wdk_etw::NtStatus;
+use wdk_sys::_FILE_INFORMATION_CLASS::{
+    FileDispositionInformation, FileDispositionInformationEx, FileRenameInformation, FileRenameInformationEx,
+};
 use wdk_sys::{DRIVER_OBJECT, NT_SUCCESS, NTSTATUS, PCUNICODE_STRING, UNICODE_STRING};
-
-/// `FileRenameInformation`, `FileDispositionInformation`, and the newer classes with flags.
-const RENAME: u32 = 10;
-const DISPOSITION: u32 = 13;
-const DISPOSITION_EX: u32 = 64;
-const RENAME_EX: u32 = 65;
 
 /// The registered minifilter.
 static FILTER: AtomicPtr<Filter> = AtomicPtr::new(ptr::null_mut());
@@ -86,7 +84,7 @@ unsafe extern "C" fn before_create(
     _objects: *const RelatedObjects,
     _context: *mut *mut c_void,
 ) -> i32 {
-    PREOP_SUCCESS_WITH_CALLBACK
+    FLT_PREOP_SUCCESS_WITH_CALLBACK
 }
 
 /// Runs at `PASSIVE_LEVEL`, as every callback after a create does.
@@ -103,7 +101,7 @@ unsafe extern "C" fn after_create(
         // SAFETY: the name lives as long as `name`.
         unsafe { trace::opened(name.full(), status) };
     }
-    POSTOP_FINISHED_PROCESSING
+    FLT_POSTOP_FINISHED_PROCESSING
 }
 
 unsafe extern "C" fn before_set_information(
@@ -113,13 +111,15 @@ unsafe extern "C" fn before_set_information(
 ) -> i32 {
     // SAFETY: the filter manager's callback data is valid during the callback, and its parameters are those of this operation.
     let class = unsafe { (*(*data).iopb).parameters.set_file_information.class };
-    if !matches!(class, RENAME | DISPOSITION | RENAME_EX | DISPOSITION_EX) {
-        return PREOP_SUCCESS_NO_CALLBACK;
+    let guarded =
+        [FileRenameInformation, FileRenameInformationEx, FileDispositionInformation, FileDispositionInformationEx];
+    if !guarded.contains(&class) {
+        return FLT_PREOP_SUCCESS_NO_CALLBACK;
     }
     // SAFETY: as before.
-    let Some(name) = (unsafe { Name::query(data) }) else { return PREOP_SUCCESS_NO_CALLBACK };
+    let Some(name) = (unsafe { Name::query(data) }) else { return FLT_PREOP_SUCCESS_NO_CALLBACK };
     if !name.is_kept() {
-        return PREOP_SUCCESS_NO_CALLBACK;
+        return FLT_PREOP_SUCCESS_NO_CALLBACK;
     }
     // SAFETY: the name lives as long as `name`.
     unsafe { trace::refused(name.full(), class) };
@@ -128,7 +128,7 @@ unsafe extern "C" fn before_set_information(
         (*data).io_status.__bindgen_anon_1.Status = NtStatus::AccessDenied.as_signed();
         (*data).io_status.Information = 0;
     }
-    PREOP_COMPLETE
+    FLT_PREOP_COMPLETE
 }
 
 /// The name of the file of an operation. It is released when this value is dropped.
@@ -142,8 +142,9 @@ impl Name {
     /// `data` must be the callback data of the current callback.
     unsafe fn query(data: *mut CallbackData) -> Option<Self> {
         let mut name: *mut NameInformation = ptr::null_mut();
+        let options = FLT_FILE_NAME_NORMALIZED | FLT_FILE_NAME_QUERY_DEFAULT;
         // SAFETY: by this function's contract, and the pointer is valid for the call.
-        let status = unsafe { FltGetFileNameInformation(data, NAME_NORMALIZED_DEFAULT, &raw mut name) };
+        let status = unsafe { FltGetFileNameInformation(data, options, &raw mut name) };
         if !NT_SUCCESS(status) {
             return None;
         }

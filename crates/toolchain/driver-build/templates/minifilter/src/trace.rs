@@ -1,7 +1,7 @@
 //! The driver's ETW provider and all of its events.
 
 use wdk_etw::{NtStatus, define_provider, write_event};
-use wdk_sys::{NTSTATUS, PCUNICODE_STRING, UNICODE_STRING};
+use wdk_sys::{FILE_INFORMATION_CLASS, NTSTATUS, PCUNICODE_STRING, UNICODE_STRING};
 
 // The provider's GUID is computed from its name.
 define_provider!(PROVIDER, "Example.{{Name}}");
@@ -81,7 +81,7 @@ pub unsafe fn opened(name: *const UNICODE_STRING, status: NTSTATUS) {
 /// # Safety
 ///
 /// `name` is valid.
-pub unsafe fn refused(name: *const UNICODE_STRING, class: u32) {
+pub unsafe fn refused(name: *const UNICODE_STRING, class: FILE_INFORMATION_CLASS) {
     // SAFETY: `unicode_string` reads the name.
     unsafe {
         write_event!(
@@ -90,7 +90,7 @@ pub unsafe fn refused(name: *const UNICODE_STRING, class: u32) {
             level(Warning),
             keyword(FILES),
             unicode_string("Name", name),
-            u32("Class", &class),
+            i32("Class", &class),
         );
     }
 }
