@@ -1,7 +1,10 @@
 //! Messages of the [`log`] crate as ETW events, for kernel drivers.
 //!
-//! Define a logger next to the provider, and register the logger instead of the provider. It writes the messages of the
-//! driver and of all crates that the driver links:
+//! A driver that only wants messages needs three lines: [`init!`] in `DriverEntry`, messages, and [`stop`] in the unload
+//! routine.
+//!
+//! A driver that has a provider defines a logger next to it, and registers the logger instead of the provider. It writes
+//! the messages of the driver and of all crates that the driver links:
 //!
 //! ```
 //! # use etw_symbols as _;
@@ -69,9 +72,18 @@ mod event;
 mod key_values;
 mod level;
 mod logger;
+mod start;
 
 pub use event::MESSAGE_SIZE;
 #[cfg(feature = "kv")]
 pub use key_values::KEY_VALUE_SIZE;
 pub use level::follow;
 pub use logger::EtwLogger;
+pub use start::stop;
+
+/// What [`init!`] uses. Do not use it directly: it can change in any version.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::start::start;
+    pub use wdk_etw::{Protected, define_provider};
+}

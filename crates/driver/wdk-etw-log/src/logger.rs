@@ -4,7 +4,7 @@ use core::fmt;
 use core::ptr;
 
 use log::{LevelFilter, Log, Metadata, Record, SetLoggerError};
-use wdk_etw::{Kernel, Keyword, Mode, Provider, Status};
+use wdk_etw::{Kernel, Keyword, Mode, Protected, Provider, Status};
 
 use crate::event;
 use crate::level::{etw_level, follow, wanted};
@@ -128,6 +128,38 @@ impl<M: Mode> EtwLogger<M> {
     #[must_use]
     pub const fn provider(&self) -> &'static Provider<M> {
         self.provider
+    }
+}
+
+impl<M: Mode> EtwLogger<Protected<M>> {
+    /// Does the same as [`register`](Self::register) for a provider with rundown protection: messages can be logged while
+    /// the provider is unregistered.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::{Protected, define_provider};
+    /// use wdk_etw_log::EtwLogger;
+    ///
+    /// define_provider!(PROVIDER, "MyCompany.MyDriver", protected());
+    /// static LOGGER: EtwLogger<Protected> = EtwLogger::new(&PROVIDER);
+    ///
+    /// assert!(LOGGER.register_protected().is_success());
+    /// log::info!("started");
+    /// assert!(LOGGER.unregister().is_success());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for `register`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn register_protected(&'static self) -> M::Status {
+        if self.install().is_err() {
+            return M::Status::ALREADY_REGISTERED;
+        }
+        self.provider.register_protected_with_callback(follow, 0)
     }
 }
 

@@ -235,3 +235,34 @@ fn a_second_logger_is_rejected_and_not_registered() {
         assert!(SECOND.install().is_err());
     });
 }
+
+#[test]
+fn three_lines_write_messages_that_a_session_receives() {
+    // `log` has one logger for the whole process, so this runs in a process of its own.
+    const CHILD: &str = "WDK_ETW_LOG_TEST_CHILD";
+    if std::env::var_os(CHILD).is_none() {
+        let name = "three_lines_write_messages_that_a_session_receives";
+        let program = std::env::current_exe().expect("the path of this program");
+        let child = std::process::Command::new(program).args(["--exact", name]).env(CHILD, "1").output();
+        let child = child.expect("a process");
+        let output = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success(), "{output}");
+        assert!(output.contains("1 passed"), "{output}");
+        return;
+    }
+    let host = Host::new();
+    let _here = host.enter();
+    assert_eq!(wdk_etw_log::stop(), NtStatus::Success, "nothing is registered");
+    let session = host.engine().start_session("three lines");
+    session.enable(wdk_etw::Guid::from_name("Log.Three.Lines"), Enable { level: Level::Verbose, ..Enable::default() });
+
+    assert_eq!(wdk_etw_log::init!("Log.Three.Lines", set_information(Lookup)), NtStatus::Success);
+    info!("started");
+    error!("failed with {:#x}", 5);
+    assert_eq!(wdk_etw_log::stop(), NtStatus::Success);
+    warn!("too late");
+
+    let messages: Vec<_> = session.events().iter().map(|event| fields(event).swap_remove(0)).collect();
+    assert_eq!(messages, ["message=started", "message=failed with 0x5"]);
+    assert_eq!(host.engine().registrations().len(), 0);
+}

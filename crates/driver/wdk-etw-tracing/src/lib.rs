@@ -105,5 +105,11 @@ pub use allocator::{ImageAllocator, NoAllocator};
 pub use level::follow;
 pub use sites::SITES;
 pub use spans::SPANS;
-pub use subscriber::EtwTracing;
+pub use subscriber::{EtwTracing, stop};
 pub use values::VALUES_SIZE;
+
+/// What [`init!`] uses. Do not use it directly: it can change in any version.
+#[doc(hidden)]
+pub mod __private {
+    pub use wdk_etw::{Protected, define_provider};
+}

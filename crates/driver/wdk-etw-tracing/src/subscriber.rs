@@ -6,7 +6,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use tracing_core::span::{Attributes, Current, Id, Record};
 use tracing_core::subscriber::Interest;
 use tracing_core::{Dispatch, Event, LevelFilter, Metadata, Subscriber, dispatcher};
-use wdk_etw::{EventDescriptor, Guid, Kernel, Keyword, Mode, Opcode, Provider, Status, write_event};
+use wdk_etw::{
+    EventDescriptor, Guid, Kernel, Keyword, Mode, NtStatus, Opcode, Protected, Provider, Status, write_event,
+};
 
 use crate::event::{Header, write};
 use crate::level::{etw_level, filter, follow, set};
@@ -224,6 +226,95 @@ impl<M: Mode> EtwTracing<M> {
         // The code that traces must not fail because of a tracing error.
         let _ = write(self.provider, &Header { site, descriptor, activity, related }, &values);
     }
+}
+
+impl<M: Mode> EtwTracing<Protected<M>> {
+    /// Does the same as [`register`](Self::register) for a provider with rundown protection: the driver can trace while
+    /// the provider is unregistered.
+    ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// use wdk_etw::{Protected, define_provider};
+    /// use wdk_etw_tracing::EtwTracing;
+    ///
+    /// define_provider!(PROVIDER, "MyCompany.MyDriver", protected());
+    /// static TRACING: EtwTracing<Protected> = EtwTracing::new(&PROVIDER);
+    ///
+    /// assert!(TRACING.register_protected().is_success());
+    /// tracing::info!("started");
+    /// assert!(TRACING.unregister().is_success());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for `register`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn register_protected(&'static self) -> M::Status {
+        if !self.install() {
+            return M::Status::ALREADY_REGISTERED;
+        }
+        self.provider.register_protected_with_callback(follow, 0)
+    }
+}
+
+/// Defines a provider, registers it, and writes all events and spans of `tracing` as its events.
+///
+/// The argument is the provider's name; the options of [`define_provider!`](wdk_etw::define_provider) can follow. The
+/// result is the status of [`EtwTracing::register_protected`]. [`stop`](crate::stop) ends it. As without this macro, the
+/// driver's global allocator is an [`ImageAllocator`](crate::ImageAllocator).
+///
+/// ```
+/// # use etw_symbols as _;
+/// // In DriverEntry.
+/// let status = wdk_etw_tracing::init!("MyCompany.MyDriver");
+/// assert!(status.is_success());
+///
+/// // Anywhere in the driver, and in the crates that it links.
+/// tracing::warn!(device = 3, "not ready");
+///
+/// // In the unload routine.
+/// assert!(wdk_etw_tracing::stop().is_success());
+/// ```
+///
+/// # IRQL
+///
+/// `PASSIVE_LEVEL`.
+#[macro_export]
+macro_rules! init {
+    ($name:literal $($options:tt)*) => {{
+        $crate::__private::define_provider!(__WDK_ETW_TRACING_PROVIDER, $name, protected() $($options)*);
+        static __WDK_ETW_TRACING: $crate::EtwTracing<$crate::__private::Protected> =
+            $crate::EtwTracing::new(&__WDK_ETW_TRACING_PROVIDER);
+        __WDK_ETW_TRACING.register_protected()
+    }};
+}
+
+/// Unregisters what [`init!`](crate::init) registered. Later events are dropped. Does nothing and returns success if nothing is
+/// registered.
+///
+/// ```
+/// # use etw_symbols as _;
+/// let status = wdk_etw_tracing::init!("MyCompany.MyDriver");
+/// assert!(status.is_success());
+/// assert!(wdk_etw_tracing::stop().is_success());
+/// ```
+///
+/// # Errors
+///
+/// Returns the errors of [`EtwTracing::unregister`].
+///
+/// # IRQL
+///
+/// `PASSIVE_LEVEL`.
+#[expect(clippy::must_use_candidate, reason = "an unload routine cannot do anything about a failure")]
+pub fn stop() -> NtStatus {
+    dispatcher::get_default(|dispatch| {
+        let started = dispatch.downcast_ref::<Handle<Protected>>();
+        started.map_or(NtStatus::Success, |handle| handle.0.unregister())
+    })
 }
 
 /// Mixes all bits of a GUID into 64 bits.
