@@ -24,6 +24,11 @@ pub use crate::format::guard::Formatting;
 pub use crate::provider::{set_information_in_kernel, set_information_in_user};
 pub use wdk_etw_macros::{define_provider, start_activity, stop_activity, write_event};
 
+/// The crate's root. An expansion imports it, because Rust 1.91 does not let it import `$crate`.
+pub mod root {
+    pub use crate::*;
+}
+
 use etw_types::tracelogging::encode_pieces;
 
 use crate::{ActivityResult, ActivityScope, Mode, Provider, Status};

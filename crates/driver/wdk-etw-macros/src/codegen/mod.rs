@@ -31,7 +31,7 @@ pub(crate) use provider::{define_provider, placeholder};
 
 /// Puts the expansion of an event macro into a block in which `wdk-etw` is `__wdk_etw`.
 pub(crate) fn with_root(root: &TokenStream, expansion: &TokenStream) -> TokenStream {
-    quote!({ use #root as __wdk_etw; #expansion })
+    quote!({ use #root::__private::root as __wdk_etw; #expansion })
 }
 
 /// Returns `span` with the hygiene of the expansion.
