@@ -11,10 +11,10 @@ use command_line::{VERSION, end, error, exit, print};
 
 use crate::machine::ProcessorTime;
 use crate::part::{
-    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, fuzz, host, image,
+    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, fuzz, host, image, install,
     instructions, kmdf, matrix, setup, size,
 };
-use crate::report::{Report, Section, markdown, text};
+use crate::report::{Part, Report, Section, markdown, text};
 use crate::tools::WORKER;
 use crate::{machine, worker};
 
@@ -23,7 +23,7 @@ const REPORT: &str = "target/bench/performance.md";
 const DOCUMENT: &str = "docs/performance.md";
 
 /// The parts by name.
-const PARTS: [&str; 15] = [
+const PARTS: [&str; 16] = [
     "instructions",
     "facades",
     "size",
@@ -31,6 +31,7 @@ const PARTS: [&str; 15] = [
     "engine",
     "decode",
     "export",
+    "install",
     "calls",
     "kmdf",
     "host",
@@ -58,11 +59,12 @@ struct Options {
     /// Measure only these parts
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = PARTS)]
     only: Vec<String>,
-    /// Also decode the recorded traces in this folder
+    /// Also decode and export the recorded traces in this folder
     #[arg(long, value_name = "FOLDER")]
     traces: Option<PathBuf>,
-    /// Write docs/performance.md from this run; without this option, no tracked file changes
-    #[arg(long, conflicts_with = "only")]
+    /// Write docs/performance.md from this run; without this option, no tracked file changes. With --only, the page keeps its
+    /// other parts, with their runs
+    #[arg(long, conflicts_with = "quick")]
     write_docs: bool,
 }
 
@@ -111,10 +113,13 @@ fn run(options: &Options) -> Result<bool, String> {
         fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     }
     let settings = Settings { root: root.clone(), quick: options.quick, traces: options.traces.clone() };
+    let scratch = settings.scratch("");
+    fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let report = measure(&settings, options);
     print(&(text(&report) + "\n"));
     let document = if options.write_docs { DOCUMENT } else { REPORT };
-    write(&root.join(document), &markdown(&report))?;
+    let earlier = if options.write_docs { read(&root.join(document))? } else { String::new() };
+    write(&root.join(document), &markdown(&report, &earlier, &PARTS))?;
     print(&format!("wrote {document}\n"));
     let failures = match (options.check_all, options.check) {
         (true, _) => report.missed(),
@@ -148,6 +153,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             "image" => image(settings),
             "decode" => decode(settings),
             "export" => export(settings),
+            "install" => Ok(install(settings)),
             "calls" => images().and_then(calls),
             "kmdf" => kmdf(settings),
             "host" => host(settings),
@@ -160,8 +166,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
         let findings = findings.unwrap_or_else(|error| failed(part, &error));
         let stolen = stolen_since(time).map_or_else(String::new, |stolen| format!("; {STOLEN}: {stolen}"));
         eprintln!("  took {:.1} s{stolen}", started.elapsed().as_secs_f64());
-        report.sections.extend(findings.sections);
-        report.goals.extend(findings.goals);
+        report.parts.push(Part { name: part.to_owned(), sections: findings.sections, goals: findings.goals });
     }
     report.machine.extend(stolen_since(before).map(|stolen| (String::from(STOLEN), stolen)));
     report
@@ -179,6 +184,10 @@ fn failed(part: &str, error: &str) -> Findings {
     let mut section = Section::new(&format!("Not measured: {part}"), "", &["what"]);
     section.skipped(part, error);
     Findings { sections: vec![section], goals: Vec::new() }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
@@ -209,9 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_written_only_on_request_and_only_of_a_whole_run() {
+    fn documents_are_written_only_on_request_and_never_of_a_quick_run() {
         assert!(!parse("--quick").unwrap().write_docs);
         assert!(parse("--write-docs").unwrap().write_docs);
-        assert!(parse("--write-docs --only size").is_err());
+        assert!(parse("--write-docs --only size").unwrap().write_docs);
+        assert!(parse("--write-docs --quick").is_err());
     }
 }

@@ -3,12 +3,16 @@
 use std::fs;
 use std::process::Command;
 
+/// The profile of this program, which contains the libraries that it measures.
+const PROFILE: &str = if cfg!(debug_assertions) { "dev" } else { "release" };
+
 /// Returns names and values, in the order in which they are shown.
 #[must_use]
 pub fn describe() -> Vec<(String, String)> {
     let cores =
         std::thread::available_parallelism().map_or_else(|_| String::from("unknown"), |count| count.to_string());
     let facts = [
+        ("date", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
         ("processor", file("/proc/cpuinfo").as_deref().and_then(|text| line(text, "model name"))),
         ("processors in use", Some(cores)),
         ("memory", file("/proc/meminfo").as_deref().and_then(|text| line(text, "MemTotal"))),
@@ -16,7 +20,7 @@ pub fn describe() -> Vec<(String, String)> {
         ("kernel", file("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned())),
         ("load before the run", file("/proc/loadavg").map(|text| first_words(&text, 3))),
         ("compiler", output("rustc", &["--version"])),
-        ("date", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"])),
+        ("profile of the programs", Some(PROFILE.into())),
     ];
     let known = |(name, value): (&str, Option<String>)| (name.into(), value.unwrap_or_else(|| String::from("unknown")));
     facts.into_iter().map(known).collect()

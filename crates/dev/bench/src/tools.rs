@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -118,6 +118,52 @@ pub fn peak_kib(process: u32) -> Option<u64> {
 pub fn timed<T>(work: impl FnOnce() -> Result<T, String>) -> Result<f64, String> {
     let started = Instant::now();
     work().map(|_| started.elapsed().as_secs_f64())
+}
+
+/// The time that other programs took, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// From the start to the end.
+    pub wall: f64,
+    /// On all processors together, in user and kernel mode. It changes little if the machine has other work.
+    pub processor: f64,
+}
+
+/// Returns the time of the programs that the work runs and waits for.
+///
+/// # Errors
+///
+/// Returns the error of the work.
+pub fn spent<T>(work: impl FnOnce() -> Result<T, String>) -> Result<Spent, String> {
+    let before = processor_time(Whose::Children);
+    let wall = timed(work)?;
+    Ok(Spent { wall, processor: processor_time(Whose::Children).saturating_sub(before).as_secs_f64() })
+}
+
+/// The processes whose processor time is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// This process.
+    Own,
+    /// The processes that this process has waited for, and those that they have waited for.
+    Children,
+}
+
+/// Returns the processor time that processes have taken, in user and kernel mode.
+#[must_use]
+pub fn processor_time(whose: Whose) -> Duration {
+    let who = match whose {
+        Whose::Own => libc::RUSAGE_SELF,
+        Whose::Children => libc::RUSAGE_CHILDREN,
+    };
+    // SAFETY: all bytes zero is a valid value of this structure of integers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: there is room for the structure.
+    unsafe { libc::getrusage(who, &raw mut usage) };
+    let duration = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec.cast_unsigned()) + Duration::from_micros(time.tv_usec.cast_unsigned())
+    };
+    duration(usage.ru_utime) + duration(usage.ru_stime)
 }
 
 /// Returns a number from a worker's output, which must have it.

@@ -38,6 +38,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["threads", count, image] => run_threads(number(count)?, &PathBuf::from(image)),
         ["dotnet", bytes, file] => dotnet::generate(number(bytes)?, &PathBuf::from(file)),
         ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),
+        ["kinds", file] => decode::kinds(&PathBuf::from(file)),
         ["name", file] => decode::name(&PathBuf::from(file)),
         ["name-owned", file] => decode::name_owned(&PathBuf::from(file)),
         ["visit", file] => decode::visit(&PathBuf::from(file)),

@@ -7,7 +7,7 @@ use std::process::Command;
 use test_support::images::{built, named};
 
 use super::{Findings, Settings};
-use crate::report::{Bound, Cell, Goal, Section};
+use crate::report::{Bound, Cell, Goal, Origin, Section};
 use crate::stats::{median, spread};
 use crate::tools::{cargo, run, run_slowly, timed};
 
@@ -55,6 +55,7 @@ pub fn build(settings: &Settings) -> Findings {
             what: format!("{name}, s"),
             limit,
             bound: Bound::AtMost,
+            origin: Origin::Target,
             measured: times.ok().and_then(|times| median(&times)),
             everywhere: false,
             note: how,

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::lttng::Lttng;
 use super::{Findings, Settings};
-use crate::report::{Bound, Cell, Goal, Section};
+use crate::report::{Bound, Cell, Goal, Origin, Section};
 use crate::stats::{median, paired_ratio, ratios, spread};
 use crate::step::program::between_marks;
 use crate::tools::{required_number, worker, worker_command};
@@ -60,19 +60,22 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
             };
         }
         let stepped = if threads == 1 { Some(stepped(settings, 0)?) } else { None };
+        let peer_stepped = peer.as_ref().ok().filter(|_| threads == 1).and_then(|peer| peer_stepped(peer).ok());
         row(&mut section, &format!("etw-engine, {threads} thread(s)"), &ours, stepped);
         match &theirs {
             Ok(list) => {
-                let stepped = peer.as_ref().ok().filter(|_| threads == 1).and_then(|peer| peer_stepped(peer).ok());
-                row(&mut section, &format!("LTTng-UST, {threads} thread(s)"), list, stepped);
+                row(&mut section, &format!("LTTng-UST, {threads} thread(s)"), list, peer_stepped);
             }
             Err(error) => section.skipped(&format!("LTTng-UST, {threads} thread(s)"), error),
         }
         goals.push(rate(threads, &ours, theirs.as_deref()));
         if let Some(stepped) = stepped {
-            goals.push(instructions("engine, E2 to a file, instructions", 900.0, stepped));
-            let more = self::stepped(settings, OTHERS)? - stepped;
-            goals.push(instructions("engine, E2, instructions more with 7 sessions for another keyword", 10.0, more));
+            let ratio = peer_stepped.map(|theirs| stepped / theirs);
+            let what = "engine, E2 to a file: instructions, ratio to LTTng-UST";
+            goals.push(instructions(what, Origin::Peer, 1.0, ratio));
+            let more = (self::stepped(settings, OTHERS)? - stepped).round();
+            let what = "engine, E2, instructions more with 7 sessions for another keyword";
+            goals.push(instructions(what, Origin::Target, 10.0, Some(more)));
         }
     }
     Ok(Findings { sections: vec![section], goals })
@@ -92,6 +95,7 @@ fn rate(threads: u64, ours: &[Written], theirs: Result<&[Written], &String>) -> 
         what: format!("engine, E2 to a file, {threads} thread(s): rate, ratio to LTTng-UST"),
         limit: 1.0,
         bound: Bound::AtLeast,
+        origin: Origin::Peer,
         measured: paired_ratio(&pairs),
         everywhere: false,
         why: explain(ours, theirs.unwrap_or_default()),
@@ -102,12 +106,13 @@ fn rate(threads: u64, ours: &[Written], theirs: Result<&[Written], &String>) -> 
 }
 
 /// A goal for a number of stepped instructions.
-fn instructions(what: &str, limit: f64, measured: f64) -> Goal {
+fn instructions(what: &str, origin: Origin, limit: f64, measured: Option<f64>) -> Goal {
     Goal {
         what: String::from(what),
         limit,
         bound: Bound::AtMost,
-        measured: Some(measured.round()),
+        origin,
+        measured,
         // The count includes functions of the system's C library, which differ between systems.
         everywhere: false,
         why: String::new(),

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::sample::{NOT_BUILT, sample};
 use super::{Findings, Settings};
-use crate::report::{Bound, Cell, Goal, Section};
+use crate::report::{Bound, Cell, Goal, Origin, Section};
 use crate::stats::{median, spread};
-use crate::tools::{required_number, run, worker};
+use crate::tools::{Whose, processor_time, required_number, run, worker};
 
 const TEXT: &str = "\
 One session of `nt-host fuzz` with one job and a fixed seed, so the requests are the same in each round. Requests are those that reach a \
@@ -48,6 +48,7 @@ pub fn fuzz(settings: &Settings) -> Findings {
             what: format!("fuzzing {name}, requests per s of processor time"),
             limit,
             bound: Bound::AtLeast,
+            origin: Origin::Target,
             measured: median(&rates),
             everywhere: false,
             note: format!("{rounds} rounds, median"),
@@ -114,19 +115,7 @@ pub(crate) fn run_fuzz(executions: u64, image: &Path) -> Result<Value, String> {
     if !harvest.bugs.is_empty() {
         return Err(format!("the driver has findings: {harvest}"));
     }
-    Ok(json!({ "requests": harvest.progress.requests, "ns": processor_time() }))
-}
-
-/// Returns the processor time of this process and of those that it has waited for, in nanoseconds.
-fn processor_time() -> u64 {
-    let of = |whose: i32| {
-        // SAFETY: all bytes zero is a valid value of this structure of integers.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: there is room for the structure.
-        unsafe { libc::getrusage(whose, &raw mut usage) };
-        let nanoseconds =
-            |time: libc::timeval| time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1_000;
-        nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime)
-    };
-    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
+    let time = processor_time(Whose::Own) + processor_time(Whose::Children);
+    let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Ok(json!({ "requests": harvest.progress.requests, "ns": nanoseconds }))
 }

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use test_support::images::{Toolchain, built, named};
 
 use super::Settings;
 use super::images::SIDES;
+use crate::tools::{Spent, spent};
 
 /// The numbers of events of the crates.
 pub(super) const COUNTS: [u32; 3] = [10, 100, 1000];
@@ -60,10 +60,7 @@ impl Generated {
         touched.map_err(|error| format!("{}: {error}", source.display()))?;
         let mut command = self.command(verb);
         command.args(["--package", &name]);
-        let started = Instant::now();
-        let before = children();
-        run(&mut command)?;
-        Ok(Spent { wall: started.elapsed().as_secs_f64(), processor: children() - before })
+        spent(|| run(&mut command))
     }
 
     /// Builds all crates and returns their images.
@@ -80,26 +77,6 @@ impl Generated {
 pub(super) fn image(built: &[PathBuf], side: &str, count: u32) -> Result<Vec<u8>, String> {
     let path = named(built, &format!("{}.dll", name(side, count).replace('-', "_")))?;
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// The time of a compilation in seconds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spent {
-    pub(super) wall: f64,
-    /// Time on all processors together. It changes little if the machine has other work.
-    pub(super) processor: f64,
-}
-
-/// Returns the processor time of all ended child processes, in seconds.
-fn children() -> f64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is valid for writing.
-    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
-    // SAFETY: the structure contains only numbers, so zeros are a valid value.
-    let usage = unsafe { usage.assume_init() };
-    #[expect(clippy::cast_precision_loss, reason = "seconds and microseconds are far below 2^53")]
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
 fn run(command: &mut Command) -> Result<(), String> {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::sample::{ECHO, NOT_BUILT, sample};
 use super::{Findings, Settings};
-use crate::report::{Bound, Cell, Goal, Section};
+use crate::report::{Bound, Cell, Goal, Origin, Section};
 use crate::stats::{median, spread};
 use crate::tools::{cargo, number, python, run, run_slowly, timed};
 
@@ -65,6 +65,7 @@ fn goal(measured: Option<f64>, note: &str) -> Goal {
         what: String::from("nt-host: load, run and unload the sample, ms"),
         limit: 10.0,
         bound: Bound::AtMost,
+        origin: Origin::Target,
         measured,
         everywhere: false,
         note: note.into(),
@@ -144,6 +145,7 @@ fn setup_goal(measured: Option<f64>, note: &str) -> Goal {
         what: format!("{}, s", DEMOS[0]),
         limit: 100.0,
         bound: Bound::AtMost,
+        origin: Origin::Target,
         measured,
         everywhere: false,
         note: note.into(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pe_image::Image;
 
 use super::{Findings, Settings};
-use crate::report::{Bound, Cell, Goal, Section};
+use crate::report::{Bound, Cell, Goal, Origin, Section};
 use crate::step::program::{Counted, inside_between_marks};
 use crate::tools::{cargo, run_slowly, worker_command};
 
@@ -121,6 +121,8 @@ fn goal(what: &str, limit: f64, ours: u64, theirs: u64) -> Goal {
         what: what.into(),
         limit,
         bound: Bound::AtMost,
+        // The functions of `wdk-sys` and some percent, for the checks that make the layer safe.
+        origin: Origin::Target,
         measured: Some(ratio(ours, theirs)),
         everywhere: true,
         note: format!("{ours} to {theirs}"),

@@ -11,6 +11,7 @@ mod fuzz;
 mod generated;
 mod host;
 mod images;
+mod install;
 mod instructions;
 mod kmdf;
 mod lttng;
@@ -34,6 +35,7 @@ pub use fuzz::fuzz;
 pub(crate) use fuzz::run_fuzz;
 pub use host::{host, setup};
 pub use images::Images;
+pub use install::install;
 pub use instructions::instructions;
 pub use kmdf::kmdf;
 pub(crate) use lttng::{BUFFER_KIB, BUFFERS};
@@ -48,7 +50,7 @@ pub struct Settings {
     pub root: PathBuf,
     /// Whether this is a quick run: fewer repetitions, and no long parts.
     pub quick: bool,
-    /// A folder with recorded traces, which are decoded as well.
+    /// A folder with recorded traces, which are decoded and exported as well.
     pub traces: Option<PathBuf>,
 }
 

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use test_support::images::Image;
 
-use super::generated::{COUNTS, Generated, Spent, TABLE, image};
+use super::generated::{COUNTS, Generated, TABLE, image};
 use super::images::SIDES;
 use super::{Findings, Images, Settings};
-use crate::report::{Bound, Cell, Goal, Section};
+use crate::report::{Bound, Cell, Goal, Origin, Section};
 use crate::stats::{median, paired_ratio, range, slope};
+use crate::tools::Spent;
 
 const TEXT: &str = "\
 Images with 10, 100 and 1,000 E2 events (`u32`, `u64`, text; keyword 1), each event in a separate function. *Per event* is the growth of \
@@ -80,6 +81,7 @@ fn bytes(built: &[PathBuf]) -> Result<Findings, String> {
             what: goal.into(),
             limit: 0.5,
             bound: Bound::AtMost,
+            origin: Origin::Target,
             measured: Some(ratio),
             everywhere: true,
             note: String::from("sections of the images"),
@@ -128,6 +130,7 @@ fn compile(settings: &Settings, generated: &Generated) -> Result<Findings, Strin
             what: format!("compile time of 1,000 E2 events, {verb}, ratio"),
             limit: 1.0,
             bound: Bound::AtMost,
+            origin: Origin::Peer,
             measured: ratio,
             everywhere: false,
             note: format!("processor time, {rounds} pairs"),
@@ -162,6 +165,7 @@ fn panics(images: &Images) -> Result<Findings, String> {
                 what: String::from("panic paths from our crates in the image"),
                 limit: 0.0,
                 bound: Bound::AtMost,
+                origin: Origin::Promise,
                 measured: Some(measured),
                 everywhere: true,
                 note: String::from("imports and strings of the image"),

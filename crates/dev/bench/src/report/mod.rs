@@ -1,6 +1,7 @@
 //! The measurements as data: tables, goals, and the machine. Terminal output and document are made from it.
 
 mod markdown;
+mod page;
 mod table;
 
 pub use markdown::markdown;
@@ -11,11 +12,20 @@ pub use table::text;
 pub struct Report {
     /// Whether this was a quick run, which omits some parts.
     pub quick: bool,
-    /// The machine: names and values, in order.
+    /// The machine: names and values, in order. They begin with the date, which names the run.
     pub machine: Vec<(String, String)>,
-    /// The tables.
+    /// The parts that were measured, in order.
+    pub parts: Vec<Part>,
+}
+
+/// One part of the bench.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Its name on the command line.
+    pub name: String,
+    /// Its tables.
     pub sections: Vec<Section>,
-    /// The goals.
+    /// Its goals.
     pub goals: Vec<Goal>,
 }
 
@@ -61,6 +71,8 @@ pub struct Goal {
     pub limit: f64,
     /// Whether it is an upper or a lower limit.
     pub bound: Bound,
+    /// Where the limit is from.
+    pub origin: Origin,
     /// The measured value; `None` if it could not be measured.
     pub measured: Option<f64>,
     /// Whether the value is the same on every machine.
@@ -69,6 +81,19 @@ pub struct Goal {
     pub note: String,
     /// The reason, if the goal is missed.
     pub why: String,
+}
+
+/// Where the limit of a goal is from. A limit is never chosen just beyond the last result, except as [`Origin::Regression`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// What the peer of the same run needs.
+    Peer,
+    /// What the design promises.
+    Promise,
+    /// Chosen for the users who wait or pay for it.
+    Target,
+    /// What was reached, with a margin. It only shows that something became worse.
+    Regression,
 }
 
 /// The side of the limit that reaches the goal.
@@ -89,6 +114,19 @@ pub enum Verdict {
     Missed,
     /// There is no measurement.
     NotMeasured,
+}
+
+impl Origin {
+    /// Returns the text to display.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Peer => "peer",
+            Self::Promise => "promise",
+            Self::Target => "target",
+            Self::Regression => "regression limit",
+        }
+    }
 }
 
 impl Section {
@@ -186,10 +224,15 @@ impl Report {
         self.missed().into_iter().filter(|goal| goal.everywhere).collect()
     }
 
+    /// Returns the goals of all parts.
+    pub fn goals(&self) -> impl Iterator<Item = &Goal> {
+        self.parts.iter().flat_map(|part| &part.goals)
+    }
+
     /// Returns all goals that this run did not reach.
     #[must_use]
     pub fn missed(&self) -> Vec<&Goal> {
-        self.goals.iter().filter(|goal| goal.verdict() != Verdict::Reached).collect()
+        self.goals().filter(|goal| goal.verdict() != Verdict::Reached).collect()
     }
 }
 
@@ -219,7 +262,7 @@ fn grouped(value: f64, digits: u8) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Bound, Cell, Goal, Report, Section, Verdict, short};
+    use super::{Bound, Cell, Goal, Origin, Part, Report, Section, Verdict, short};
 
     /// Returns a report with one of each element.
     pub(crate) fn sample() -> Report {
@@ -229,13 +272,16 @@ pub(crate) mod tests {
         section.skipped("E2 k0", "no ptrace");
         Report {
             quick: true,
-            machine: vec![("processor".into(), "a <fast> one".into())],
-            sections: vec![section],
-            goals: vec![
-                goal(0.75, Bound::AtMost, Some(0.625)),
-                goal(0.5, Bound::AtMost, Some(0.51)),
-                goal(100.0, Bound::AtLeast, None),
-            ],
+            machine: vec![("date".into(), "today".into()), ("processor".into(), "a <fast> one".into())],
+            parts: vec![Part {
+                name: "size".into(),
+                sections: vec![section],
+                goals: vec![
+                    goal(0.75, Bound::AtMost, Some(0.625)),
+                    goal(0.5, Bound::AtMost, Some(0.51)),
+                    goal(100.0, Bound::AtLeast, None),
+                ],
+            }],
         }
     }
 
@@ -244,6 +290,7 @@ pub(crate) mod tests {
             what: "a | goal".into(),
             limit,
             bound,
+            origin: Origin::Target,
             measured,
             everywhere: true,
             note: "as measured".into(),
@@ -261,7 +308,7 @@ pub(crate) mod tests {
         assert_eq!(sample().failures().len(), 2);
         assert_eq!(sample().missed().len(), 2);
         let mut report = sample();
-        report.goals.iter_mut().for_each(|goal| goal.everywhere = false);
+        report.parts.iter_mut().flat_map(|part| &mut part.goals).for_each(|goal| goal.everywhere = false);
         assert_eq!(report.failures().len(), 0, "one missed and one not measured");
         assert_eq!(report.missed().len(), 2, "one missed and one not measured");
     }

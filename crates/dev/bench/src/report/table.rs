@@ -8,7 +8,7 @@ use super::{Cell, Report, Section, Verdict};
 #[must_use]
 pub fn text(report: &Report) -> String {
     let mut text = String::new();
-    for section in &report.sections {
+    for section in report.parts.iter().flat_map(|part| &part.sections) {
         text.push_str(&table(section));
         text.push('\n');
     }
@@ -55,16 +55,22 @@ fn widths(lines: &[Vec<String>]) -> Vec<usize> {
 }
 
 fn goals(report: &Report) -> String {
-    let mut section = Section::new("Goals", "", &["goal", "limit", "measured", "outcome"]);
-    for goal in &report.goals {
+    let mut section = Section::new("Goals", "", &["goal", "limit", "from", "measured", "outcome"]);
+    for goal in report.goals() {
         let measured = goal.measured.map_or(Cell::Empty, |value| Cell::text(super::short(value)));
         let outcome = goal.outcome().replace("**", "");
         section.row(
-            vec![Cell::text(&goal.what), Cell::text(goal.limit_text()), measured, Cell::text(outcome)],
+            vec![
+                Cell::text(&goal.what),
+                Cell::text(goal.limit_text()),
+                Cell::text(goal.origin.as_str()),
+                measured,
+                Cell::text(outcome),
+            ],
             &goal.note,
         );
     }
-    let count = |verdict| report.goals.iter().filter(|goal| goal.verdict() == verdict).count();
+    let count = |verdict| report.goals().filter(|goal| goal.verdict() == verdict).count();
     format!(
         "{}{} goals reached, {} missed, {} not measured\n",
         table(&section),

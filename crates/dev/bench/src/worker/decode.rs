@@ -1,15 +1,15 @@
 //! Reads and decodes a whole trace.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Instant;
 
 use etw_etl::{Decoder, Reader};
 use etw_types::tracelogging::{Field, Value as Decoded, Visitor};
 use serde_json::{Value, json};
 
-use crate::tools::peak_kib;
+use crate::tools::{Whose, peak_kib, processor_time};
 
 /// Decodes every event of a file into owned values.
 pub(super) fn decode(file: &Path) -> Result<Value, String> {
@@ -74,6 +74,16 @@ pub(super) fn name_owned(file: &Path) -> Result<Value, String> {
     })
 }
 
+/// Counts the events of a file by their kind.
+pub(super) fn kinds(file: &Path) -> Result<Value, String> {
+    let mut reader = Reader::open(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    while let Some(event) = reader.next_ref() {
+        *kinds.entry(event.kind().as_str()).or_default() += 1;
+    }
+    Ok(json!(kinds))
+}
+
 /// Counts values and uses each one, so that it must be decoded.
 #[derive(Default)]
 struct Counter {
@@ -87,14 +97,14 @@ impl<'a> Visitor<'a> for Counter {
     }
 }
 
-/// Times `walk` over a file. `walk` returns the numbers of events and fields.
+/// Takes the processor time of `walk` over a file. `walk` returns the numbers of events and fields.
 fn measure(file: &Path, walk: impl FnOnce(&mut Reader) -> (u64, u64)) -> Result<Value, String> {
     let text = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let bytes = fs::metadata(file).map_err(|error| text(&error))?.len();
-    let started = Instant::now();
+    let before = processor_time(Whose::Own);
     let mut reader = Reader::open(file).map_err(|error| text(&error))?;
     let (events, fields) = walk(&mut reader);
-    let elapsed = started.elapsed();
+    let elapsed = processor_time(Whose::Own).saturating_sub(before);
     Ok(json!({
         "bytes": bytes,
         "events": events,

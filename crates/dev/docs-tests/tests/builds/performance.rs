@@ -12,10 +12,16 @@ fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
     rows.map(cells).collect()
 }
 
+/// Returns the texts of a column.
+fn column_of_texts<'a>(table: &'a [Vec<String>], name: &str) -> Vec<&'a str> {
+    let at = table[0].iter().position(|column| column == name).unwrap_or_else(|| panic!("no column `{name}`"));
+    table[1..].iter().map(|row| row[at].as_str()).collect()
+}
+
 /// Returns the numbers of a column.
 fn column(table: &[Vec<String>], name: &str) -> Vec<f64> {
-    let at = table[0].iter().position(|column| column == name).unwrap_or_else(|| panic!("no column `{name}`"));
-    table[1..].iter().map(|row| row[at].replace(',', "").parse().unwrap_or_else(|_| panic!("{row:?}"))).collect()
+    let texts = column_of_texts(table, name);
+    texts.iter().map(|text| text.replace(',', "").parse().unwrap_or_else(|_| panic!("{text} in `{name}`"))).collect()
 }
 
 /// Writes the smallest and the largest number as the page does.
@@ -60,8 +66,21 @@ fn the_comparison_has_the_numbers_of_the_report() {
     }
 }
 
+/// A run of some parts keeps the others, so each section says when it was measured.
 #[test]
-fn a_report_is_from_a_whole_run() {
+fn each_section_of_the_report_names_a_run_of_its_table() {
     let report = fs::read_to_string(repository().join("docs/performance.md")).unwrap();
     assert!(!report.contains("short run"), "docs/performance.md is from `cargo xtask bench --quick`");
+    let runs = table(&report, "## Runs");
+    let dates = column_of_texts(&runs, "date");
+    let sections = report.split("\n## ").skip(1);
+    let measured: Vec<&str> = sections
+        .filter(|section| !["Goals", "Missed goals", "Runs"].contains(&section.lines().next().unwrap_or_default()))
+        .collect();
+    assert!(measured.len() > 10, "{}", measured.len());
+    for section in measured {
+        let line = section.lines().find_map(|line| line.strip_prefix("*Part `")).unwrap_or_else(|| panic!("{section}"));
+        let (_, run) = line.trim_end_matches(".*").split_once("`, run of ").unwrap_or_else(|| panic!("{line}"));
+        assert!(dates.contains(&run), "no run of {run} among {dates:?}");
+    }
 }

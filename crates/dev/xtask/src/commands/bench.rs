@@ -22,32 +22,35 @@ Installs what is missing, builds the sample driver, and measures:
 - instructions and bytes of an event in release images, and compile time,
   compared with Microsoft's tracelogging
 - the engine, compared with LTTng-UST
-- decoding, compared with dissect.etl and etl-parser; the exports to a page and
-  to Parquet
+- decoding, compared with dissect.etl and etl-parser; the exports of etwctl, and
+  the time that cargo install takes
 - the sample driver in nt-host, compared with speakeasy; its failure matrix and
   the size of its image; a driver with 1,000 devices; the rate of the fuzzer;
   the instructions of a call of a routine, and of a request with wdk-kmdf
 - the time of the set-up, of making the driver kit, and of a second build
 Prints tables and writes target/bench/performance.md; --write-docs writes
-docs/performance.md instead. A row that cannot be measured is shown as skipped,
-with the reason. Other work on the machine changes the times, but not the
-instructions and bytes.
---quick repeats less often, generates 64 MiB for decoding and exports instead of
-256, and omits the first demonstration in new copies of the repository. It runs
-the engine as often as a full run, because single runs differ too much. The
-first run takes longer: it builds bench and, for the exports, etwctl in release.
+docs/performance.md instead; with --only, the page keeps its other parts, with
+the dates of their runs. A row that cannot be measured is shown as skipped, with
+the reason. Other work on the machine changes the times, but not the instructions
+and bytes, and little of processor time. Everything is measured as it is
+installed, with the release profile.
+--quick repeats less often, generates smaller files for decoding and exports, and
+omits cargo install and the first demonstration in new copies of the repository.
+It runs the engine as often as a full run, because single runs differ too much.
+The first run takes longer: it builds bench and, for the exports, etwctl in
+release.
 --only takes a list of parts, separated by commas: instructions, facades, size
 (events in images), image (size of the sample driver), engine, decode, export,
-calls, kmdf, host, matrix, devices, fuzz, build (kit and second build), setup
-(demonstration).
+install, calls, kmdf, host, matrix, devices, fuzz, build (kit and second build),
+setup (demonstration).
 ",
     flags: &[
         Flag { name: "--quick", summary: "fewer repetitions, long parts omitted: some minutes" },
         Flag { name: CHECK, summary: "fails if instructions, bytes or panics miss a goal" },
         Flag { name: "--check-all", summary: "fails if any goal is missed, also a time or a rate" },
-        Flag { name: "--write-docs", summary: "writes docs/performance.md" },
+        Flag { name: "--write-docs", summary: "writes docs/performance.md, or its parts that were measured" },
         Flag { name: "--only PARTS", summary: "measures only these parts, for example: host,matrix" },
-        Flag { name: "--traces FOLDER", summary: "also decodes the recorded traces in this folder" },
+        Flag { name: "--traces FOLDER", summary: "also decodes and exports the recorded traces in this folder" },
     ],
     only_lists: false,
     run,

@@ -2,9 +2,8 @@
 
 use crate::step::{Count, KernelCall, Stepper};
 
-/// The limits for E0 to E4: the maximum number of instructions of an enabled event, as a fraction of what
-/// `tracelogging` needs.
-pub(super) const LIMITS: [f64; 5] = [0.80, 0.86, 0.75, 0.77, 0.77];
+/// The number of event shapes, E0 to E4.
+pub(super) const SHAPES: usize = 5;
 
 const NAME: &[u8; 16] = b"sixteen letters.";
 const HANDLE: u64 = 0x1234_5678;
@@ -20,7 +19,6 @@ const OTHER: u64 = 1 << 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Measured {
     pub(super) name: String,
-    pub(super) shape: usize,
     pub(super) disabled: u64,
     pub(super) mismatch: Option<u64>,
     pub(super) enabled: u64,
@@ -207,7 +205,6 @@ impl Driver {
         let name = format!("E{shape} k{keyword}");
         Ok(Measured {
             name,
-            shape,
             disabled,
             mismatch,
             enabled: enabled.instructions,
