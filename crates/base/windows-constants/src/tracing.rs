@@ -61,12 +61,6 @@ constants! {
         MAX_EVENT_DATA_DESCRIPTORS = 128,
     }
 
-    "Flags of `TRACE_PROVIDER_INSTANCE_INFO`, evntrace.h."
-    u32 {
-        TRACE_PROVIDER_FLAG_LEGACY = 0x1,
-        TRACE_PROVIDER_FLAG_PRE_ENABLE = 0x2,
-    }
-
     "`TRACE_INFORMATION_CLASS`, wdm.h."
     i32 {
         TraceIdClass = 0,

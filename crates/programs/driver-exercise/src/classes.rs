@@ -4,7 +4,6 @@
 
 use etw_session::info::{self, Facts};
 use etw_session::{Error, Machine, Properties, Session};
-use etw_types::session::HandleKind;
 use etw_types::{Guid, Win32Error};
 
 use crate::evidence::ClassStatus;
@@ -33,25 +32,21 @@ fn status(machine: &Machine, session: &Session, facts: &Facts) -> ClassStatus {
     ClassStatus {
         class: facts.class.as_int(),
         name: facts.short_name(),
-        documented: format!("{}; {}", facts.directions().join(", "), facts.since),
+        documented: format!("{}; {}", facts.directions().join(", "), facts.since.name),
         status,
     }
 }
 
 /// The length of the result.
 fn result(machine: &Machine, session: &Session, facts: &Facts) -> Result<usize, Error> {
-    let known = facts.of_class();
-    if known.is_some_and(|known| known.enumerate && !known.query) {
+    if let (None, Some(enumeration)) = (facts.query, facts.enumerate) {
         // The classes that describe one provider or group take its id; there is none with this one.
-        let input = if matches!(facts.class.as_int(), 1 | 13) { Guid::ZERO.to_bytes_le().to_vec() } else { Vec::new() };
+        let input = if enumeration.takes_guid { Guid::ZERO.to_bytes_le().to_vec() } else { Vec::new() };
         return machine.enumerate_raw(facts.class, &input).map(|bytes| bytes.len());
     }
-    let is_of_session =
-        known.is_some_and(|known| matches!(known.handle, HandleKind::Session | HandleKind::SystemSession));
-    let handle = if is_of_session { session.handle() } else { 0 };
-    // Two classes read their input from the buffer.
-    let start = if matches!(facts.class.as_int(), 5 | 25) { vec![0; 8] } else { Vec::new() };
-    machine.query_raw(handle, facts.class, &start).map(|bytes| bytes.len())
+    let handle = if facts.is_of_session() { session.handle() } else { 0 };
+    let buffer = facts.query.map_or_else(Vec::new, |query| (query.buffer)(0));
+    machine.query_raw(handle, facts.class, &buffer).map(|bytes| bytes.len())
 }
 
 #[cfg(all(test, not(windows)))]

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use etw_etl::format::stack::binary_path;
 use etw_types::Guid;
+use etw_types::session::info::BinaryTracking;
 
 use crate::session::SessionCore;
 use crate::state::{Registration, State};
@@ -49,7 +50,7 @@ impl Engine {
     }
 
     fn report_to(&self, session: &Session) {
-        let all = lock(&session.core.information).binary_tracking;
+        let all = lock(&session.core.information).get().is_some_and(|BinaryTracking(is_on)| is_on);
         let state = read(&self.inner().state);
         let wanted: Vec<TrackedBinary> = wanted(&state, &session.core, all);
         drop(state);

@@ -10,11 +10,11 @@ use crate::log::Log;
 use crate::routes::Published;
 use crate::script::Script;
 use crate::session::Sessions;
+use crate::session::information::MachineInformation;
 use crate::state::State;
 use crate::sync::write;
 use crate::time::Time;
 use crate::timer::Timer;
-use crate::trace_info::MachineInformation;
 
 /// Numbers the engines of a process, so that one engine does not know the handles of another.
 static ENGINES: AtomicU64 = AtomicU64::new(1);

@@ -92,6 +92,7 @@ mod timer;
 mod trace_info;
 mod write;
 
+pub use etw_types::session::info;
 pub use etw_types::session::{Enable, Filter, Properties, SessionStatus, Update};
 
 pub use block::{Block, BlockSource};
@@ -104,14 +105,14 @@ pub use event::{EventWrite, MAX_BLOCKS, MAX_DATA};
 pub use finding::Finding;
 pub use information::Buffer;
 pub use log::{Call, Subject};
-pub use options::{Answers, EngineOptions, ProfileSource, Rights};
+pub use options::{Answers, EngineOptions, Rights};
 pub use registration::{RegistrationInfo, SECURITY_PROVIDER};
 pub use script::Routine;
 pub use session::Session;
 pub use session::consumer::{Consumer, RealTimeBuffer};
-pub use session::information::SessionInformation;
+pub use session::information::SetInformation;
 pub use session::memory::SessionOptions;
 pub use session::message::Message;
 pub use session::properties::Overflow;
 pub use session::status::{Report, Statistics};
-pub use trace_info::{Enabled, Enumeration, Information, PmcSession, ProviderInstance, QueryError, SetInformation};
+pub use trace_info::QueryError;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use etw_types::Win32Error;
+use etw_types::session::info::ProfileSource;
 
 use crate::environment::{Environment, ThisProcess};
 
@@ -58,19 +59,6 @@ impl Default for Rights {
     fn default() -> Self {
         Self { control: true, profile: true }
     }
-}
-
-/// A source of profile samples or counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfileSource {
-    /// Its number; 0 is the timer.
-    pub source: u32,
-    /// Smallest interval.
-    pub min_interval: u32,
-    /// Largest interval.
-    pub max_interval: u32,
-    /// Its name.
-    pub description: String,
 }
 
 /// The error codes of calls whose failure is not documented, or is documented inconsistently. All of them are our

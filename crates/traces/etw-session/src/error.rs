@@ -3,7 +3,7 @@
 use std::{error, fmt};
 
 use etw_types::Win32Error;
-use etw_types::session::TraceInfoClass;
+use etw_types::session::info::Malformed;
 
 use crate::Limit;
 use crate::explain::{Call, Explanation, describe, explain};
@@ -23,15 +23,6 @@ pub enum Error {
     Limit(Limit),
     /// The system's result does not have the layout of its class.
     Malformed(Malformed),
-}
-
-/// A result that does not have the layout of its class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed {
-    /// The class.
-    pub class: TraceInfoClass,
-    /// What is wrong with it.
-    pub reason: &'static str,
 }
 
 impl Error {
@@ -97,14 +88,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the result of class {} is malformed: {}", self.class.as_int(), self.reason)
-    }
-}
-
 impl error::Error for Error {}
-impl error::Error for Malformed {}
 
 impl From<Limit> for Error {
     fn from(limit: Limit) -> Self {

@@ -51,7 +51,6 @@ mod enable;
 mod error;
 mod explain;
 mod grow;
-pub mod info;
 mod machine;
 pub mod platform;
 mod poll;
@@ -60,12 +59,14 @@ mod registry;
 mod session;
 mod system;
 
+pub use etw_types::session::info;
+pub use etw_types::session::info::Malformed;
 pub use etw_types::session::mode::NAMES as MODES;
 pub use etw_types::session::{ClockType, Enable, Filter, Limit, Listed, Properties, Selection, SessionStatus, Update};
 
 pub use boot::BootSession;
 pub use enable::Provider;
-pub use error::{Error, Malformed};
+pub use error::Error;
 #[doc(alias = "FormatMessage")]
 pub use explain::explain;
 pub use explain::{Call, Explanation};

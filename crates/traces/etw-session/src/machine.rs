@@ -10,8 +10,8 @@ use etw_types::session::TraceInfoClass;
 use crate::explain::Call;
 use crate::grow::grow;
 use crate::info::{
-    Enumerable, GroupInstances, MaxSessions, OfMachine, Privilege, ProcessProviders, ProviderGroups, ProviderInstances,
-    Queryable, RegisteredProviders, Settable,
+    Enumerable, Facts, GroupInstances, MaxSessions, OfMachine, Privilege, ProcessProviders, ProviderGroups,
+    ProviderInstances, Queryable, RegisteredProviders, Settable,
 };
 use crate::platform;
 use crate::system::{EventSource, Received, System};
@@ -36,6 +36,8 @@ use crate::{Error, Session};
 /// let ProfileSources(sources) = machine.query()?;
 /// let interval: SampleInterval = machine.query_for(&sources[0].source)?;
 /// machine.set(&interval)?;
+/// let class = etw_session::info::find("sample-interval").expect("a class");
+/// machine.set_data(0, class, &etw_session::info::Information::encode(&interval))?;
 /// let bytes = machine.query_raw(0, TraceInfoClass::MaxLoggersQuery, &[0; 4])?;
 /// assert_eq!(bytes, sessions.to_le_bytes());
 /// # let _ = machine.set_raw(0, TraceInfoClass::MaxLoggersQuery, &bytes);
@@ -151,7 +153,21 @@ impl Machine {
     }
 
     pub(crate) fn set_at<T: Settable>(&self, handle: u64, information: &T) -> Result<(), Error> {
-        match T::PRIVILEGE {
+        self.set_with(T::PRIVILEGE, handle, T::CLASS, &information.encode())
+    }
+
+    /// Sets a class that is chosen at run time to data in its layout, such as that of [`Words`](crate::info::Words). A
+    /// class that cannot be set is refused by the system.
+    ///
+    /// # Errors
+    ///
+    /// Any error that the system returns, or the missing privilege if the class needs one.
+    pub fn set_data(&self, handle: u64, facts: &Facts, data: &[u8]) -> Result<(), Error> {
+        self.set_with(facts.set.map_or(Privilege::None, |set| set.privilege), handle, facts.class, data)
+    }
+
+    fn set_with(&self, privilege: Privilege, handle: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Error> {
+        match privilege {
             Privilege::None => {}
             // It is not documented whether the class needs the privilege. If it does, the call below fails.
             Privilege::Helps => drop(self.system.enable_profile_privilege()),
@@ -159,7 +175,7 @@ impl Machine {
                 self.system.enable_profile_privilege().map_err(Error::from_call(Call::Privilege))?;
             }
         }
-        self.set_raw(handle, T::CLASS, &information.encode())
+        self.set_raw(handle, class, data)
     }
 
     pub(crate) fn query_at<T: Queryable>(&self, handle: u64, input: &T::Input) -> Result<T, Error> {

@@ -24,6 +24,11 @@ wire_struct! {
     }
 }
 
+/// The provider uses the classic API.
+pub const TRACE_PROVIDER_FLAG_LEGACY: u32 = 0x1;
+/// Sessions enabled the provider, and it is not registered.
+pub const TRACE_PROVIDER_FLAG_PRE_ENABLE: u32 = 0x2;
+
 wire_struct! {
     /// `TRACE_ENABLE_INFO`: the parameters with which one session enabled the provider.
     TraceEnableInfo(32) {

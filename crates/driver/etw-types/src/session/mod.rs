@@ -12,6 +12,8 @@ mod class;
 mod control;
 pub mod enable;
 pub mod filter;
+#[cfg(feature = "std")]
+pub mod info;
 mod instance;
 mod limit;
 pub mod mode;
@@ -21,12 +23,14 @@ mod properties;
 
 #[doc(alias("TRACE_QUERY_INFO_CLASS", "TRACE_INFO_CLASS"))]
 pub use class::TraceInfoClass;
-pub use class::{ClassFacts, HandleKind};
 #[cfg(feature = "std")]
 pub use control::{
     ENABLE_RULES, Enable, Filter, Listed, Properties, RULES, Rule, Selection, SessionStatus, Update, empty_block,
 };
-pub use instance::{TraceEnableInfo, TraceGuidInfo, TraceProviderInstanceInfo};
+pub use instance::{
+    TRACE_PROVIDER_FLAG_LEGACY, TRACE_PROVIDER_FLAG_PRE_ENABLE, TraceEnableInfo, TraceGuidInfo,
+    TraceProviderInstanceInfo,
+};
 pub use limit::Limit;
 #[doc(alias = "CLASSIC_EVENT_ID")]
 pub use payload::ClassicEventId;

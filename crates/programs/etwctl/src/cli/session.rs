@@ -301,13 +301,27 @@ pub(crate) struct InfoGet {
     pub(crate) raw: bool,
 }
 
+/// The words that each class takes, and an example.
+fn words_of_classes() -> String {
+    let mut kinds: Vec<(&str, Vec<String>)> = Vec::new();
+    for facts in info::all() {
+        let Some(set) = facts.set else { continue };
+        let class = facts.class.as_int().to_string();
+        match kinds.iter_mut().find(|(help, _)| *help == set.words.help()) {
+            Some((_, classes)) => classes.push(class),
+            None => kinds.push((set.words.help(), vec![class])),
+        }
+    }
+    let kinds: Vec<String> = kinds.iter().map(|(help, classes)| format!("{help} ({})", classes.join(", "))).collect();
+    format!(
+        "Values by class: {}.\n\nExample:\n  etwctl info set system-flags process,perf-profile --session mine",
+        kinds.join("; ")
+    )
+}
+
 /// `info set`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Values by class: GUID/TYPE of kernel events (3, 8, 28); names or numbers of groups (4); SOURCE=INTERVAL (5);\n\
-                  numbers (6, 9, 21); providers (10, 16); on or off (18, 24, 26); names or numbers of bits (20).\n\n\
-                  Example:\n  etwctl info set system-flags process,perf-profile --session mine"
-)]
+#[command(after_help = words_of_classes())]
 pub(crate) struct InfoSet {
     /// The information class: a number, or a name from `etwctl info list`
     #[arg(value_parser = classes(), hide_possible_values = true)]

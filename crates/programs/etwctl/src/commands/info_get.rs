@@ -1,17 +1,14 @@
 //! `info list` and `info get`.
 
-use etw_session::info::OfSession;
-use etw_session::info::{
-    self, DisallowedProviders, Facts, MaxPmcCounters, PeriodicCaptureLimits, PmcOwners, PmcSessions, ProcessingVersion,
-    ProfileSources, Queryable, SampleInterval, StackTracing, StreamCount, SystemFlags,
-};
-use etw_types::session::{HandleKind, PmcCounterOwner};
+use etw_session::info::{self, Cell, Facts, View};
+use etw_types::Guid;
+use etw_types::session::TraceInfoClass;
 
 use super::providers;
 use crate::cli::InfoGet;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::Table;
+use crate::output::{Json, Table, object};
 use crate::values;
 
 /// Lists the information classes.
@@ -23,144 +20,92 @@ pub(super) fn list(context: &Context<'_>) -> Result<(), Failure> {
             facts.short_name().into(),
             facts.purpose.into(),
             facts.directions().join(" ").into(),
-            facts.handle().into(),
-            facts.since.into(),
+            facts.handle_name().into(),
+            facts.since.name.into(),
             facts.limit.into(),
         ]);
     }
     context.table(table)
 }
 
-/// The handle of the session, or 0 for a class that does not belong to a session.
+/// The handle of the named session, or 0 if there is none and the class does not belong to a session.
 pub(super) fn handle(context: &Context<'_>, session: Option<&str>, facts: &Facts) -> Result<u64, Failure> {
-    let needs =
-        facts.of_class().is_some_and(|facts| matches!(facts.handle, HandleKind::Session | HandleKind::SystemSession));
     match session {
         Some(name) => Ok(context.attach(name)?.handle()),
-        None if needs => Err(Failure::Usage(needs_session(facts))),
+        None if facts.is_of_session() => Err(Failure::Usage(format!(
+            "class {}, {}, belongs to a session: name it with --session",
+            facts.class.as_int(),
+            facts.short_name()
+        ))),
         None => Ok(0),
     }
-}
-
-pub(super) fn needs_session(facts: &Facts) -> String {
-    format!("class {}, {}, belongs to a session: name it with --session", facts.class.as_int(), facts.short_name())
-}
-
-fn of_session<T: Queryable<Scope = OfSession, Input = ()>>(
-    context: &Context<'_>,
-    line: &InfoGet,
-) -> Result<T, Failure> {
-    let name = line.session.as_deref().ok_or_else(|| needs_session(line.class.0))?;
-    Ok(context.attach(name)?.get::<T>()?)
 }
 
 /// Queries or enumerates an information class.
 pub(super) fn get(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
     let facts = line.class.0;
-    if line.raw {
-        return raw(context, line, facts);
+    if line.raw || facts.is_reserved() {
+        let bytes = result(context, line, facts, line.session.as_deref())?;
+        return context.record(vec![("length", bytes.len().into()), ("bytes", values::hex(&bytes).into())]);
     }
-    let machine = context.machine;
-    match facts.class.as_int() {
-        0 => guids(context, machine.providers()?),
-        1 => providers::provider_of(context, line),
-        2 => guids(context, machine.providers_of_this_process()?),
-        3 => {
-            let mut table = Table::new(&["class", "type"]);
-            for event in of_session::<StackTracing>(context, line)?.0 {
-                table.row(vec![event.guid.to_string().into(), u32::from(event.event_type).into()]);
-            }
-            context.table(table)
-        }
-        4 => {
-            let flags: SystemFlags = of_session(context, line)?;
-            let masks = flags.0.masks.iter().map(|mask| format!("{mask:#x}")).collect::<Vec<_>>();
-            context.record(vec![("groups", flags.names().into()), ("masks", masks.into())])
-        }
-        5 => {
-            let interval: SampleInterval = machine.query_for(&line.of)?;
-            context.record(vec![("source", interval.source.into()), ("interval", interval.interval.into())])
-        }
-        7 => {
-            let mut table = Table::new(&["source", "name", "min_interval", "max_interval"]);
-            for source in machine.query::<ProfileSources>()?.0 {
-                let cells = [source.min_interval.into(), source.max_interval.into()];
-                table.row([source.source.into(), source.description.into()].into_iter().chain(cells).collect());
-            }
-            context.table(table)
-        }
-        11 => number(context, machine.query::<ProcessingVersion>()?.0),
-        12 => guids(context, machine.groups()?),
-        13 => providers::group_of(context, line),
-        14 => guids(context, of_session::<DisallowedProviders>(context, line)?.0),
-        17 => {
-            let limits: PeriodicCaptureLimits = machine.query()?;
-            let seconds = limits.least_seconds;
-            let most = limits.most_providers;
-            context.record(vec![("least_seconds", seconds.into()), ("most_providers", most.into())])
-        }
-        19 => number(context, machine.max_sessions()?),
-        22 => number(context, machine.query::<MaxPmcCounters>()?.0),
-        23 => number(context, of_session::<StreamCount>(context, line)?.0),
-        25 => owners(context, &machine.query_for::<PmcOwners>(&line.of)?.counters),
-        27 => {
-            let mut table = Table::new(&["session", "sources", "hook_ids"]);
-            for session in machine.query::<PmcSessions>()?.0 {
-                table.row(vec![session.logger_id.into(), session.sources.into(), session.hook_ids.into()]);
-            }
-            context.table(table)
-        }
-        // The class cannot be queried; the system's error code says so.
-        _ => raw(context, line, facts),
+    // The result does not have the group itself.
+    if facts.class == TraceInfoClass::GroupQueryInfo {
+        return providers::group(context, guid(line)?);
     }
+    let session = line.session.as_deref().filter(|_| facts.is_of_session());
+    let bytes = result(context, line, facts, session)?;
+    show(context, (facts.view)(&bytes).map_err(etw_session::Error::from)?)
 }
 
-fn raw(context: &Context<'_>, line: &InfoGet, facts: &Facts) -> Result<(), Failure> {
-    let enumerates = facts.of_class().is_some_and(|facts| facts.enumerate && !facts.query);
-    let bytes = if enumerates {
-        let input = line.guid.as_ref().map(|provider| provider.guid);
-        context
-            .machine
-            .enumerate_raw(facts.class, &input.map(|guid| guid.to_bytes_le().to_vec()).unwrap_or_default())?
-    } else {
-        // Two classes read their input from the buffer; the others only write to it.
-        let start =
-            if matches!(facts.class.as_int(), 5 | 25) { [line.of.to_le_bytes(), [0; 4]].concat() } else { Vec::new() };
-        context.machine.query_raw(handle(context, line.session.as_deref(), facts)?, facts.class, &start)?
+/// The bytes of the result. A class that cannot be queried is queried nevertheless: the system's error code says so.
+fn result(context: &Context<'_>, line: &InfoGet, facts: &Facts, session: Option<&str>) -> Result<Vec<u8>, Failure> {
+    let enumerate = |takes_guid: bool| -> Result<Vec<u8>, Failure> {
+        let input = if takes_guid { guid(line)?.to_bytes_le().to_vec() } else { Vec::new() };
+        Ok(context.machine.enumerate_raw(facts.class, &input)?)
     };
-    context.record(vec![("length", bytes.len().into()), ("bytes", values::hex(&bytes).into())])
-}
-
-fn guids(context: &Context<'_>, guids: Vec<etw_types::Guid>) -> Result<(), Failure> {
-    let mut table = Table::new(&["guid"]);
-    for guid in guids {
-        table.row(vec![guid.to_string().into()]);
+    match (facts.query, facts.enumerate) {
+        (None, Some(enumeration)) => enumerate(enumeration.takes_guid),
+        (query, enumeration) => {
+            let buffer = query.map_or_else(Vec::new, |query| (query.buffer)(line.of));
+            let handle = handle(context, session, facts)?;
+            let queried = context.machine.query_raw(handle, facts.class, &buffer);
+            // Documents disagree about the function of a class that both accept.
+            match (queried, enumeration) {
+                (Err(error), Some(enumeration)) => enumerate(enumeration.takes_guid).map_err(|_| error.into()),
+                (queried, _) => Ok(queried?),
+            }
+        }
     }
-    context.table(table)
 }
 
-fn number(context: &Context<'_>, number: u32) -> Result<(), Failure> {
-    context.record(vec![("value", number.into())])
+/// The GUID that the class needs as its input.
+fn guid(line: &InfoGet) -> Result<Guid, Failure> {
+    line.guid
+        .as_ref()
+        .map(|provider| provider.guid)
+        .ok_or_else(|| Failure::Usage("this class needs a provider or group: use --guid".to_owned()))
 }
 
-fn owners(context: &Context<'_>, counters: &[PmcCounterOwner]) -> Result<(), Failure> {
-    let mut table = Table::new(&["counter", "owner", "source", "tag"]);
-    for (index, counter) in (0_u32..).zip(counters) {
-        let owner = match counter.owner_type {
-            0 => "free",
-            1 => "untagged",
-            2 => "tagged",
-            3 => "tagged with source",
-            _ => "unknown",
-        };
-        let tag: String = counter
-            .owner_tag
-            .to_le_bytes()
-            .iter()
-            .map(|byte| char::from(*byte))
-            .filter(char::is_ascii_graphic)
-            .collect();
-        table.row(vec![index.into(), owner.into(), counter.profile_source.into(), tag.into()]);
+/// Shows a value: a table, or names and values.
+pub(super) fn show(context: &Context<'_>, view: View) -> Result<(), Failure> {
+    match view {
+        View::Record(members) => context.record(members.into_iter().map(|(name, cell)| (name, json(cell))).collect()),
+        View::List { columns, rows } => {
+            let mut table = Table::new(columns);
+            for row in rows {
+                table.row(row.into_iter().map(json).collect());
+            }
+            context.table(table)
+        }
     }
-    context.table(table)
+}
+
+fn json(cell: Cell) -> Json {
+    match cell {
+        Cell::Missing => Json::Null,
+        Cell::Number(number) => number.into(),
+        Cell::Text(text) => text.into(),
+        Cell::List(cells) => cells.into_iter().map(json).collect(),
+        Cell::Record(members) => object(members.into_iter().map(|(name, cell)| (name, json(cell)))),
+    }
 }

@@ -1,12 +1,13 @@
 //! `providers`.
 
+use etw_session::info::{Information, View};
 use etw_types::Guid;
-use etw_types::session::TraceEnableInfo;
 
-use crate::cli::{InfoGet, Providers};
+use super::info_get;
+use crate::cli::Providers;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Json, Table, object};
+use crate::output::Table;
 
 /// Lists providers or groups, or shows the sessions that enabled one.
 pub(super) fn list(context: &Context<'_>, line: &Providers) -> Result<(), Failure> {
@@ -46,66 +47,15 @@ fn groups(context: &Context<'_>) -> Result<(), Failure> {
     context.table(table)
 }
 
-const COLUMNS: [&str; 7] = ["process", "state", "session", "level", "any", "all", "properties"];
-
 fn provider(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
-    let mut table = Table::new(&COLUMNS);
-    for instance in context.machine.provider(guid)?.0 {
-        let state = match (instance.is_registered(), instance.is_legacy()) {
-            (false, _) => "not registered yet",
-            (true, false) => "registered",
-            (true, true) => "registered, classic",
-        };
-        let start = [Json::from(instance.process_id), state.into()];
-        if instance.enabled.is_empty() {
-            table.row(start.iter().cloned().chain(vec![Json::Null; 5]).collect());
-        }
-        for request in &instance.enabled {
-            table.row(start.iter().cloned().chain(cells(request)).collect());
-        }
-    }
-    context.table(table)
+    info_get::show(context, context.machine.provider(guid)?.view())
 }
 
-fn group(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
-    let group = context.machine.group(guid)?;
-    let requests: Vec<Json> = group
-        .enabled
-        .iter()
-        .map(|request| {
-            let names = ["session", "level", "any", "all", "properties"];
-            object(names.into_iter().zip(cells(request)))
-        })
-        .collect();
-    let members: Vec<String> = group.members.iter().map(ToString::to_string).collect();
-    context.record(vec![("group", guid.to_string().into()), ("members", members.into()), ("enabled", requests.into())])
-}
-
-/// The session, level, keyword masks and properties of a request.
-fn cells(request: &TraceEnableInfo) -> [Json; 5] {
-    [
-        request.logger_id.into(),
-        request.level.into(),
-        format!("{:#x}", request.match_any).into(),
-        format!("{:#x}", request.match_all).into(),
-        format!("{:#x}", request.enable_property).into(),
-    ]
-}
-
-/// The GUID that the class needs as its input.
-fn about(line: &InfoGet) -> Result<Guid, Failure> {
-    line.guid
-        .as_ref()
-        .map(|provider| provider.guid)
-        .ok_or_else(|| Failure::Usage("this class needs a provider or group: use --guid".to_owned()))
-}
-
-/// Class 1: the registrations of a provider.
-pub(super) fn provider_of(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
-    provider(context, about(line)?)
-}
-
-/// Class 13: the members and sessions of a provider group.
-pub(super) fn group_of(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
-    group(context, about(line)?)
+/// Shows the members and sessions of a provider group.
+pub(super) fn group(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
+    let view = match context.machine.group(guid)?.view() {
+        View::Record(members) => View::Record([("group", guid.into())].into_iter().chain(members).collect()),
+        list @ View::List { .. } => list,
+    };
+    info_get::show(context, view)
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use etw_etl::format::stack::{HOOK_CREATE, push_definition};
 use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
+use etw_types::session::info::{PeriodicCapture, StackTracing};
 use etw_types::session::{Properties, SessionStatus, enable, mode};
 use etw_types::{Guid, NtStatus};
 
 use super::buffered::{Buffers, PAUSE};
-use super::information::SessionInformation;
+use super::information::SetInformation;
 use super::memory::Memory;
 use super::outlet::Counts;
 use super::properties::{Overflow, Plan};
@@ -77,7 +78,7 @@ pub(crate) struct SessionCore {
     pub(crate) reported: Mutex<BTreeSet<u64>>,
     /// The time of the next periodic capture state; `u64::MAX` if there is none.
     pub(super) due: AtomicU64,
-    pub(crate) information: Mutex<SessionInformation>,
+    pub(crate) information: Mutex<SetInformation>,
     /// Whether the classes that can be set only once were set: counter events, counters.
     pub(crate) pmc_set: [AtomicBool; 2],
 }
@@ -105,9 +106,8 @@ impl SessionCore {
 
     /// Returns the event types of this class that get a stack (`TraceStackTracingInfo`).
     pub(crate) fn stack_opcodes(&self, class: Guid) -> Opcodes {
-        let information = lock(&self.information);
-        let listed = information.stack_tracing.iter().filter(|event| event.guid == class);
-        listed.map(|event| event.event_type).collect()
+        let StackTracing(events) = lock(&self.information).get().unwrap_or_default();
+        events.iter().filter(|event| event.guid == class).map(|event| event.event_type).collect()
     }
 
     /// Whether the session captures events for a test.
@@ -317,7 +317,7 @@ impl SessionCore {
     /// Returns whether the capture state is due, and if so schedules the next one.
     pub(crate) fn take_due(&self, now: u64) -> bool {
         let information = lock(&self.information);
-        let seconds = information.periodic_capture.as_ref().map(|(info, _)| info.seconds);
+        let seconds = information.get().map(|capture: PeriodicCapture| capture.seconds());
         let is_due = self.due().is_some_and(|due| due <= now);
         if is_due {
             self.set_period(now, seconds);

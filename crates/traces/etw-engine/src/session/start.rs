@@ -13,7 +13,7 @@ use etw_types::{Guid, Win32Error};
 use super::buffered::Buffers;
 use super::core::{Life, SessionCore, Sink, clock_now};
 use super::file::{FileFacts, FileSink};
-use super::information::SessionInformation;
+use super::information::SetInformation;
 use super::logger::spawn;
 use super::memory::{Memory, SessionOptions};
 use super::outlet::Outlet;
@@ -106,7 +106,7 @@ impl Engine {
             event_sequence: self.options().event_sequence.map(ExtendedType),
             reported: Mutex::default(),
             due: AtomicU64::new(u64::MAX),
-            information: Mutex::new(SessionInformation::new(plan.properties.enable_flags)),
+            information: Mutex::new(SetInformation::new(plan.properties.enable_flags)),
             pmc_set: [const { AtomicBool::new(false) }; 2],
             plan: Mutex::new(plan),
         }

@@ -2,80 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use etw_types::session::{TraceEnableInfo, TraceGuidInfo, TraceInfoClass, TraceProviderInstanceInfo};
+use etw_types::session::info::{
+    Enumerable, GroupInstances, Information, MaxSessions, ProcessProviders, ProviderGroups, ProviderInstance,
+    ProviderInstances, RegisteredProviders,
+};
+use etw_types::session::{TRACE_PROVIDER_FLAG_PRE_ENABLE, TraceEnableInfo, TraceInfoClass};
 use etw_types::{Guid, Win32Error};
-use windows_constants::tracing::TRACE_PROVIDER_FLAG_PRE_ENABLE;
 
-use super::bytes::{count, guid_bytes};
-use super::class::{Function, QueryError};
+use super::check::{Function, QueryError};
+use super::query::count;
 use crate::state::Enablement;
 use crate::sync::read;
 use crate::{Engine, Target};
 
-/// A session's request.
-pub type Enabled = TraceEnableInfo;
-
-/// One registration of a provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderInstance {
-    /// The process that registered; 0 for the kernel.
-    pub process_id: u32,
-    /// 2 if sessions enabled a provider that is not registered yet.
-    pub flags: u32,
-    /// The sessions that enabled it.
-    pub enabled: Vec<Enabled>,
-}
-
-/// A result of `EnumerateTraceGuidsEx`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Enumeration {
-    /// Classes 0, 2 and 12.
-    Guids(Vec<Guid>),
-    /// Class 1.
-    Provider(Vec<ProviderInstance>),
-    /// Class 13: the requests of sessions for the group, and its members.
-    Group(Vec<Enabled>, Vec<Guid>),
-    /// Class 19.
-    Number(u32),
-}
-
-impl Enumeration {
-    /// Encodes the result. That class 13 starts with a count, not with a length, is our interpretation of the header
-    /// file.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Guids(guids) => guid_bytes(guids),
-            Self::Number(number) => number.to_le_bytes().to_vec(),
-            Self::Group(enabled, members) => {
-                let mut bytes = count(enabled.len()).to_le_bytes().to_vec();
-                bytes.extend(enabled.iter().flat_map(TraceEnableInfo::to_bytes));
-                bytes.extend(count(members.len()).to_le_bytes());
-                bytes.extend(guid_bytes(members));
-                bytes
-            }
-            Self::Provider(instances) => {
-                let info = TraceGuidInfo { instance_count: count(instances.len()), reserved: 0 };
-                let mut bytes = info.to_bytes().to_vec();
-                for (index, instance) in instances.iter().enumerate() {
-                    let size = TraceProviderInstanceInfo::SIZE + instance.enabled.len() * TraceEnableInfo::SIZE;
-                    let header = TraceProviderInstanceInfo {
-                        next_offset: if index + 1 == instances.len() { 0 } else { count(size) },
-                        enable_count: count(instance.enabled.len()),
-                        process_id: instance.process_id,
-                        flags: instance.flags,
-                    };
-                    bytes.extend(header.to_bytes());
-                    bytes.extend(instance.enabled.iter().flat_map(TraceEnableInfo::to_bytes));
-                }
-                bytes
-            }
-        }
-    }
-}
-
-fn enabled(enablement: &Enablement) -> Enabled {
+fn enabled(enablement: &Enablement) -> TraceEnableInfo {
     let settings = &enablement.settings;
     let shown = settings.shown();
     TraceEnableInfo {
@@ -90,33 +30,39 @@ fn enabled(enablement: &Enablement) -> Enabled {
 }
 
 impl Engine {
-    /// `EnumerateTraceGuidsEx` with a buffer. Returns `ReturnLength`.
+    /// `EnumerateTraceGuidsEx` with a buffer. Classes 1 and 13 require a GUID. Returns `ReturnLength`.
     ///
     /// # Errors
     ///
-    /// The same as [`Engine::enumerate_trace_guids`]; also `InsufficientBuffer` with the required length.
+    /// `InvalidParameter` for an unknown class or a missing GUID, `NotSupported` for a class that belongs to other
+    /// functions, `WmiInstanceNotFound` for an unknown GUID (our choice), and `InsufficientBuffer` with the required
+    /// length.
     pub fn enumerate_trace_guids_bytes(
         &self,
         class: TraceInfoClass,
         input: &[u8],
         buffer: &mut [u8],
     ) -> Result<usize, QueryError> {
-        let guid = <[u8; 16]>::try_from(input).ok().map(Guid::from_bytes_le);
-        let bytes = self.enumerate_trace_guids(class, guid)?.to_bytes();
+        let bytes = self.enumeration(class, input)?;
         let needed = bytes.len();
-        let place = buffer.get_mut(..needed).ok_or(QueryError { code: Win32Error::InsufficientBuffer, needed })?;
-        place.copy_from_slice(&bytes);
+        let result = buffer.get_mut(..needed).ok_or(QueryError { code: Win32Error::InsufficientBuffer, needed })?;
+        result.copy_from_slice(&bytes);
         Ok(needed)
     }
 
-    /// `EnumerateTraceGuidsEx`. Classes 1 and 13 require a GUID.
+    /// [`enumerate_trace_guids_bytes`](Self::enumerate_trace_guids_bytes) with a value as its result.
     ///
     /// # Errors
     ///
-    /// `InvalidParameter` for an unknown class or a missing GUID, `NotSupported` for a class that belongs to other
-    /// functions, and `WmiInstanceNotFound` for an unknown GUID (our choice).
-    pub fn enumerate_trace_guids(&self, class: TraceInfoClass, guid: Option<Guid>) -> Result<Enumeration, Win32Error> {
+    /// The same, except that no buffer is too short.
+    pub fn enumerate_trace_guids<T: Enumerable>(&self, input: &T::Input) -> Result<T, Win32Error> {
+        let bytes = self.enumeration(T::CLASS, &T::input_bytes(input))?;
+        T::decode(&bytes).map_err(|_| Win32Error::FileCorrupt)
+    }
+
+    fn enumeration(&self, class: TraceInfoClass, input: &[u8]) -> Result<Vec<u8>, Win32Error> {
         self.check_class(class, Function::Enumerate, 0)?;
+        let guid = <[u8; 16]>::try_from(input).map(Guid::from_bytes_le).map_err(|_| Win32Error::InvalidParameter);
         let process = self.options().environment.process_id();
         let state = read(&self.inner().state);
         let registered = state.registrations().map(|(_, registration)| registration);
@@ -129,12 +75,12 @@ impl Engine {
                 });
                 let guids: BTreeSet<Guid> =
                     registered.map(|registration| registration.provider).chain(waiting).collect();
-                Enumeration::Guids(guids.into_iter().collect())
+                RegisteredProviders(guids.into_iter().collect()).encode()
             }
             TraceInfoClass::GuidQueryProcess => {
                 let own = registered.filter(|registration| registration.origin.process_id == process);
                 let guids: BTreeSet<Guid> = own.map(|registration| registration.provider).collect();
-                Enumeration::Guids(guids.into_iter().collect())
+                ProcessProviders(guids.into_iter().collect()).encode()
             }
             TraceInfoClass::GroupQueryList => {
                 let enabled = state.enablements().filter_map(|(target, _)| match target {
@@ -143,11 +89,11 @@ impl Engine {
                 });
                 let guids: BTreeSet<Guid> =
                     registered.filter_map(|registration| registration.group).chain(enabled).collect();
-                Enumeration::Guids(guids.into_iter().collect())
+                ProviderGroups(guids.into_iter().collect()).encode()
             }
             TraceInfoClass::GuidQueryInfo => {
-                let target = Target::Provider(guid.ok_or(Win32Error::InvalidParameter)?);
-                let requests: Vec<Enabled> = state.requests_to(target).map(enabled).collect();
+                let target = Target::Provider(guid?);
+                let requests: Vec<TraceEnableInfo> = state.requests_to(target).map(enabled).collect();
                 let mut instances: Vec<ProviderInstance> = state
                     .registrations_of(target)
                     .map(|(_, registration)| ProviderInstance {
@@ -166,18 +112,18 @@ impl Engine {
                 if instances.is_empty() {
                     return Err(Win32Error::WmiInstanceNotFound);
                 }
-                Enumeration::Provider(instances)
+                ProviderInstances(instances).encode()
             }
             TraceInfoClass::GroupQueryInfo => {
-                let target = Target::Group(guid.ok_or(Win32Error::InvalidParameter)?);
-                let requests: Vec<Enabled> = state.requests_to(target).map(enabled).collect();
+                let target = Target::Group(guid?);
+                let requests: Vec<TraceEnableInfo> = state.requests_to(target).map(enabled).collect();
                 let members: Vec<Guid> = state.providers_of(target).into_iter().collect();
                 if requests.is_empty() && members.is_empty() {
                     return Err(Win32Error::WmiInstanceNotFound);
                 }
-                Enumeration::Group(requests, members)
+                GroupInstances { enabled: requests, members }.encode()
             }
-            TraceInfoClass::MaxLoggersQuery => Enumeration::Number(count(self.options().max_sessions)),
+            TraceInfoClass::MaxLoggersQuery => MaxSessions(count(self.options().max_sessions)).encode(),
             _ => return Err(Win32Error::NotSupported),
         })
     }

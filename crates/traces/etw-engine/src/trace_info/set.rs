@@ -1,139 +1,184 @@
-//! The values that can be set, typed, and parsed from bytes.
+//! `TraceSetInformation`: checks limits, keeps values and applies them.
 
-use etw_types::session::{
-    ClassicEventId, ContextRegisterInfo, GroupMask, PeriodicCaptureStateInfo, ProfileInterval, StackCachingInfo,
-    TraceInfoClass,
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use etw_types::Win32Error;
+use etw_types::session::TraceInfoClass;
+use etw_types::session::info::{
+    DisallowList, Facts, Information, PeriodicCapture, PmcCounters, Privilege, ProfileSourcesInUse, Refused,
+    SampleInterval, Settable, Setting, UnifiedStackCaching,
 };
-use etw_types::{Guid, Win32Error};
 
-use super::bytes::{array_of, guids, numbers};
+use super::check::Function;
+use crate::sync::lock;
+use crate::timer;
+use crate::{Engine, Session, SetInformation};
 
-/// A value for `TraceSetInformation`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SetInformation {
-    /// Class 3: system events that get a stack; an empty list turns stacks off.
-    StackTracing(Vec<ClassicEventId>),
-    /// Class 4: the enabled system providers.
-    SystemFlags(GroupMask),
-    /// Class 5: the sampling interval of the profiler.
-    ProfileInterval(ProfileInterval),
-    /// Class 6: the sources that the profiler samples.
-    ProfileSources(Vec<u32>),
-    /// Class 8: system events that get counter values. Can be set only once.
-    PmcEvents(Vec<ClassicEventId>),
-    /// Class 9: the counters whose values these events get. Can be set only once.
-    PmcCounters(Vec<u32>),
-    /// Class 10: providers that a group does not enable.
-    DisallowList(Vec<Guid>),
-    /// Class 16: the period in seconds, and the providers whose state is captured; an empty list turns it off.
-    PeriodicCapture(u32, Vec<Guid>),
-    /// Class 18: whether binaries are tracked.
-    BinaryTracking(bool),
-    /// Class 20: `TRACE_LBR_CONFIGURATION_*`.
-    LbrConfiguration(u32),
-    /// Class 21: hook ids of events that get last branch records.
-    LbrEvents(Vec<u32>),
-    /// Class 24: caching of the stacks of system events.
-    StackCaching(StackCachingInfo),
-    /// Class 26: caching of all stacks.
-    UnifiedStackCaching(StackCachingInfo),
-    /// Class 28: system events that get registers, and the kinds of registers.
-    ContextRegisters(ContextRegisterInfo, Vec<ClassicEventId>),
-}
-
-impl SetInformation {
-    /// Returns the class of this value.
-    #[must_use]
-    pub const fn class(&self) -> TraceInfoClass {
-        match self {
-            Self::StackTracing(_) => TraceInfoClass::StackTracingInfo,
-            Self::SystemFlags(_) => TraceInfoClass::SystemTraceEnableFlagsInfo,
-            Self::ProfileInterval(_) => TraceInfoClass::SampledProfileIntervalInfo,
-            Self::ProfileSources(_) => TraceInfoClass::ProfileSourceConfigInfo,
-            Self::PmcEvents(_) => TraceInfoClass::PmcEventListInfo,
-            Self::PmcCounters(_) => TraceInfoClass::PmcCounterListInfo,
-            Self::DisallowList(_) => TraceInfoClass::SetDisallowList,
-            Self::PeriodicCapture(..) => TraceInfoClass::PeriodicCaptureStateListInfo,
-            Self::BinaryTracking(_) => TraceInfoClass::ProviderBinaryTracking,
-            Self::LbrConfiguration(_) => TraceInfoClass::LbrConfigurationInfo,
-            Self::LbrEvents(_) => TraceInfoClass::LbrEventListInfo,
-            Self::StackCaching(_) => TraceInfoClass::StackCachingInfo,
-            Self::UnifiedStackCaching(_) => TraceInfoClass::UnifiedStackCachingInfo,
-            Self::ContextRegisters(..) => TraceInfoClass::ContextRegisterInfo,
-        }
-    }
-
-    /// Parses the data of a class.
+impl Engine {
+    /// `TraceSetInformation`: sets a value on a session, or on the machine if the handle is 0.
     ///
     /// # Errors
     ///
-    /// `BadLength` for data shorter than the minimum of the class, `odd` for any other invalid length, `NotSupported`
-    /// for a class that cannot be set.
-    pub fn parse(class: TraceInfoClass, data: &[u8], odd: Win32Error) -> Result<Self, Win32Error> {
-        let at_least = |least: usize| if data.len() < least { Err(Win32Error::BadLength) } else { Ok(()) };
-        let exactly = |length: usize| {
-            at_least(length)?;
-            if data.len() == length { Ok(()) } else { Err(odd) }
-        };
-        let events = |data: &[u8]| array_of(data, ClassicEventId::SIZE, ClassicEventId::parse).ok_or(odd);
-        let caching = || {
-            exactly(StackCachingInfo::SIZE)?;
-            StackCachingInfo::parse(data).ok_or(odd)
-        };
-        Ok(match class {
-            TraceInfoClass::StackTracingInfo => Self::StackTracing(events(data)?),
-            TraceInfoClass::SystemTraceEnableFlagsInfo => {
-                at_least(4)?;
-                let numbers = numbers(data).filter(|numbers| numbers.len() <= 8).ok_or(odd)?;
-                let mut mask = GroupMask::default();
-                mask.masks.iter_mut().zip(numbers).for_each(|(mask, number)| *mask = number);
-                Self::SystemFlags(mask)
-            }
-            TraceInfoClass::SampledProfileIntervalInfo => {
-                exactly(ProfileInterval::SIZE)?;
-                Self::ProfileInterval(ProfileInterval::parse(data).ok_or(odd)?)
-            }
-            TraceInfoClass::ProfileSourceConfigInfo => {
-                at_least(4)?;
-                Self::ProfileSources(numbers(data).ok_or(odd)?)
-            }
-            TraceInfoClass::PmcEventListInfo => {
-                at_least(ClassicEventId::SIZE)?;
-                Self::PmcEvents(events(data)?)
-            }
+    /// `BadLength` for data shorter than the minimum of the class, `InvalidParameter` for a handle of the wrong kind or
+    /// a value beyond its limit, `NotSupported` for a class that cannot be set, `WmiInstanceNotFound` for a session that
+    /// is not running, `Busy` if another component owns the counters, `PrivilegeNotHeld`, `AccessDenied`, and those of
+    /// [`Answers`](crate::Answers).
+    pub fn set_trace_information_bytes(
+        &self,
+        handle: u64,
+        class: TraceInfoClass,
+        data: &[u8],
+    ) -> Result<(), Win32Error> {
+        let facts = self.check_class(class, Function::Set, handle)?;
+        let setting = facts.set.ok_or(Win32Error::NotSupported)?;
+        self.check_length(&setting, data.len())?;
+        let session = if facts.is_of_session() { Some(self.session_for(facts, handle)?) } else { None };
+        if setting.privilege == Privilege::Needed && !self.options().rights.profile {
+            return Err(Win32Error::PrivilegeNotHeld);
+        }
+        let data = (setting.accept)(data).map_err(|refused| match refused {
+            Refused::Malformed(_) => self.options().answers.odd_length,
+            Refused::Limit(limit) => limit.code(),
+        })?;
+        match session {
+            Some(session) => session.apply(facts, data),
+            None => self.apply(facts, data),
+        }
+    }
+
+    /// [`set_trace_information_bytes`](Self::set_trace_information_bytes) with a value.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn set_trace_information<T: Settable>(&self, handle: u64, value: &T) -> Result<(), Win32Error> {
+        self.set_trace_information_bytes(handle, T::CLASS, &value.encode())
+    }
+
+    fn check_length(&self, setting: &Setting, length: usize) -> Result<(), Win32Error> {
+        match length {
+            length if setting.length.takes(length) => Ok(()),
+            length if length < setting.length.least => Err(Win32Error::BadLength),
+            _ => Err(self.options().answers.odd_length),
+        }
+    }
+
+    /// Applies and keeps a value of the machine.
+    fn apply(&self, facts: &Facts, data: Vec<u8>) -> Result<(), Win32Error> {
+        match facts.class {
+            TraceInfoClass::SampledProfileIntervalInfo => return self.set_interval(decoded(&data)?),
+            TraceInfoClass::ProfileSourceConfigInfo => self.check_sources(&decoded(&data)?)?,
+            _ => {}
+        }
+        lock(&self.inner().machine).values.keep(facts.class, data);
+        Ok(())
+    }
+
+    /// Keeps an interval for each source. Our choice: a value out of range is clamped.
+    fn set_interval(&self, interval: SampleInterval) -> Result<(), Win32Error> {
+        let source = self.options().profile_sources.iter().find(|source| source.source == interval.source);
+        let source = source.ok_or(Win32Error::InvalidParameter)?;
+        let least = source.min_interval.min(source.max_interval);
+        let clamped = interval.interval.clamp(least, source.max_interval);
+        lock(&self.inner().machine).intervals.insert(interval.source, clamped);
+        Ok(())
+    }
+
+    fn check_sources(&self, ProfileSourcesInUse(sources): &ProfileSourcesInUse) -> Result<(), Win32Error> {
+        let exists = |source: &u32| self.options().profile_sources.iter().any(|other| other.source == *source);
+        within(sources.iter().all(exists))
+    }
+}
+
+/// Decodes data that was accepted.
+fn decoded<T: Information>(data: &[u8]) -> Result<T, Win32Error> {
+    T::decode(data).map_err(|_| Win32Error::InvalidParameter)
+}
+
+/// The error of a value beyond a limit of this machine.
+fn within(is_within: bool) -> Result<(), Win32Error> {
+    if is_within { Ok(()) } else { Err(Win32Error::InvalidParameter) }
+}
+
+impl Session {
+    /// Returns everything that was set on this session.
+    #[must_use]
+    pub fn information(&self) -> SetInformation {
+        lock(&self.core.information).clone()
+    }
+
+    /// [`Engine::set_trace_information`] on this session.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Engine::set_trace_information`].
+    pub fn set_information<T: Settable>(&self, value: &T) -> Result<(), Win32Error> {
+        self.engine.set_trace_information(self.handle(), value)
+    }
+
+    /// Applies and keeps a value of a session. What is refused changes nothing, so every check comes first; what reads
+    /// the value again, such as a timer or the routes, is told after it was kept.
+    fn apply(&self, facts: &Facts, data: Vec<u8>) -> Result<(), Win32Error> {
+        let options = self.engine.options();
+        let class = facts.class;
+        match class {
+            TraceInfoClass::PmcEventListInfo => self.set_once(0)?,
             TraceInfoClass::PmcCounterListInfo => {
-                at_least(4)?;
-                Self::PmcCounters(numbers(data).ok_or(odd)?)
+                let PmcCounters(counters) = decoded(&data)?;
+                within(counters.len() <= usize::try_from(options.pmc_counters).unwrap_or(usize::MAX))?;
+                self.set_once(1)?;
             }
-            TraceInfoClass::SetDisallowList => Self::DisallowList(guids(data).ok_or(odd)?),
-            TraceInfoClass::PeriodicCaptureStateListInfo if data.is_empty() => Self::PeriodicCapture(0, Vec::new()),
+            TraceInfoClass::PeriodicCaptureStateListInfo if !data.is_empty() => {
+                let capture: PeriodicCapture = decoded(&data)?;
+                within(capture.seconds() >= options.periodic_seconds)?;
+                within(capture.providers().len() <= usize::from(options.periodic_providers))?;
+            }
+            TraceInfoClass::SetDisallowList => self.disallow(decoded(&data)?)?,
+            TraceInfoClass::UnifiedStackCachingInfo => {
+                let caching: UnifiedStackCaching = decoded(&data)?;
+                self.core.stacks().set_enabled(caching.enabled);
+            }
+            _ => {}
+        }
+        let period = lock(&self.core.information).keep(class, data).get::<PeriodicCapture>();
+        match class {
+            // Outdates the routes, through which writers see the new list.
+            TraceInfoClass::StackTracingInfo => drop(self.engine.inner().write_state()),
             TraceInfoClass::PeriodicCaptureStateListInfo => {
-                at_least(PeriodicCaptureStateInfo::SIZE)?;
-                let info = PeriodicCaptureStateInfo::parse(data).ok_or(odd)?;
-                let providers = guids(data.get(PeriodicCaptureStateInfo::SIZE..).unwrap_or_default()).ok_or(odd)?;
-                if providers.len() != usize::from(info.provider_count) {
-                    return Err(odd);
+                let seconds = period.map(|capture| capture.seconds());
+                self.core.set_period(self.engine.now(), seconds);
+                if seconds.is_some() {
+                    self.engine.start_timer();
                 }
-                Self::PeriodicCapture(info.seconds, providers)
             }
-            TraceInfoClass::ProviderBinaryTracking => {
-                exactly(1)?;
-                Self::BinaryTracking(data != [0])
-            }
-            TraceInfoClass::LbrConfigurationInfo => {
-                exactly(4)?;
-                Self::LbrConfiguration(numbers(data).and_then(|numbers| numbers.first().copied()).ok_or(odd)?)
-            }
-            TraceInfoClass::LbrEventListInfo => Self::LbrEvents(numbers(data).ok_or(odd)?),
-            TraceInfoClass::StackCachingInfo => Self::StackCaching(caching()?),
-            TraceInfoClass::UnifiedStackCachingInfo => Self::UnifiedStackCaching(caching()?),
-            TraceInfoClass::ContextRegisterInfo => {
-                at_least(ContextRegisterInfo::SIZE)?;
-                let info = ContextRegisterInfo::parse(data).ok_or(odd)?;
-                Self::ContextRegisters(info, events(data.get(ContextRegisterInfo::SIZE..).unwrap_or_default())?)
-            }
-            _ => return Err(Win32Error::NotSupported),
-        })
+            TraceInfoClass::ProviderBinaryTracking => self.engine.report_binaries(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks that class 8 or 9 was not set before on this session, and that no other component owns the counters.
+    fn set_once(&self, which: usize) -> Result<(), Win32Error> {
+        let options = self.engine.options();
+        if options.pmc_taken {
+            return Err(Win32Error::Busy);
+        }
+        let was_set = self.core.pmc_set.get(which).is_some_and(|set: &AtomicBool| set.swap(true, Ordering::AcqRel));
+        if was_set { Err(options.answers.second_pmc_list) } else { Ok(()) }
+    }
+
+    /// Replaces the list of providers that groups do not enable here, and runs the callbacks of affected providers.
+    fn disallow(&self, DisallowList(providers): DisallowList) -> Result<(), Win32Error> {
+        let status = self.set_disallow_list(&providers.into_iter().collect());
+        if status.is_success() { Ok(()) } else { Err(Win32Error::PossibleDeadlock) }
+    }
+
+    /// Requests the state of every provider of class 16 once, as [`Engine::run_timers`] does when the period has
+    /// elapsed.
+    pub fn capture_periodic(&self) {
+        let capture = self.information().get::<PeriodicCapture>().unwrap_or_default();
+        timer::each(capture.providers().to_vec(), |provider| {
+            self.capture_state(provider);
+        });
     }
 }

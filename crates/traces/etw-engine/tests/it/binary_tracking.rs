@@ -1,7 +1,8 @@
 //! The paths of providers' binaries are reported to the sessions that track them.
 
 use crate::common::{OTHER, PROVIDER, TempFile, write};
-use etw_engine::{Buffer, Enable, Engine, Origin, Properties, SetInformation};
+use etw_engine::info::BinaryTracking;
+use etw_engine::{Buffer, Enable, Engine, Origin, Properties};
 use etw_etl::Reader;
 use etw_etl::format::stack::HOOK_BINARY_PATH;
 use etw_types::{EventInfoClass, Guid, Level};
@@ -42,7 +43,7 @@ fn a_session_that_tracks_gets_the_providers_before_and_after() {
     let session = engine.start(&Properties::to_file("tracked", file.path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     let handle = engine.register_from(driver(), PROVIDER, None, |_| {}).unwrap();
-    session.set_information(SetInformation::BinaryTracking(true)).unwrap();
+    session.set_information(&BinaryTracking(true)).unwrap();
     write(&engine, handle, Level::Error, 0, b"x");
     engine.register_from(process(), OTHER, None, |_| {}).unwrap();
     engine.register_from(process(), Guid::from_name("not-enabled"), None, |_| {}).unwrap();
@@ -75,7 +76,7 @@ fn a_consumer_gets_what_the_session_says_among_the_events() {
     let session = engine.start(&Properties::to_consumers("live")).unwrap();
     let consumer = session.consume().unwrap();
     session.enable(PROVIDER, Enable::default());
-    session.set_information(SetInformation::BinaryTracking(true)).unwrap();
+    session.set_information(&BinaryTracking(true)).unwrap();
     let handle = engine.register_from(driver(), PROVIDER, None, |_| {}).unwrap();
     write(&engine, handle, Level::Error, 0, b"x");
     session.finish().unwrap();

@@ -6,7 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crate::common::{OTHER, PROVIDER, register};
-use etw_engine::{Enable, Engine, EngineOptions, SetInformation};
+use etw_engine::info::{PeriodicCapture, PeriodicCaptureLimits};
+use etw_engine::{Enable, Engine, EngineOptions};
 use etw_types::{ControlCode, Guid};
 
 const SECOND: u64 = 10_000_000;
@@ -20,6 +21,11 @@ fn hosted(options: EngineOptions) -> (Engine, Arc<AtomicU64>) {
     (engine, time)
 }
 
+/// A value of class 16, whatever the limits of the machine are.
+fn periodic(seconds: u32, providers: Vec<Guid>) -> PeriodicCapture {
+    PeriodicCapture::new(seconds, providers, PeriodicCaptureLimits { least_seconds: 0, most_providers: 99 }).unwrap()
+}
+
 #[test]
 fn a_provider_is_called_whenever_the_period_has_passed() {
     let (engine, time) = hosted(EngineOptions::default());
@@ -29,7 +35,7 @@ fn a_provider_is_called_whenever_the_period_has_passed() {
     session.enable(PROVIDER, Enable::default());
     session.enable(OTHER, Enable::default());
     assert_eq!(engine.run_timers(), None, "nothing is due, ever");
-    session.set_information(SetInformation::PeriodicCapture(60, vec![PROVIDER])).unwrap();
+    session.set_information(&periodic(60, vec![PROVIDER])).unwrap();
     let asked_at = |seconds: u64| {
         time.store(seconds * SECOND, Ordering::SeqCst);
         notes.take();
@@ -43,11 +49,11 @@ fn a_provider_is_called_whenever_the_period_has_passed() {
     assert_eq!(asked_at(300), (1, Some(360)), "missed periods cause one request");
     assert!(others.take().iter().all(|note| note.control != ControlCode::CaptureState), "it is not in the list");
 
-    session.set_information(SetInformation::PeriodicCapture(90, vec![PROVIDER])).unwrap();
+    session.set_information(&periodic(90, vec![PROVIDER])).unwrap();
     assert_eq!(asked_at(360), (0, Some(390)), "a new list counts from when it is set");
-    session.set_information(SetInformation::PeriodicCapture(0, Vec::new())).unwrap();
+    session.set_information(&PeriodicCapture::off()).unwrap();
     assert_eq!(asked_at(1000), (0, None), "cleared");
-    session.set_information(SetInformation::PeriodicCapture(60, vec![PROVIDER])).unwrap();
+    session.set_information(&periodic(60, vec![PROVIDER])).unwrap();
     session.stop();
     assert_eq!(asked_at(2000), (0, None), "a stopped session sends no requests");
 }
@@ -59,7 +65,7 @@ fn every_session_has_its_own_period() {
     for seconds in [60, 100] {
         let session = engine.start_session("periodic");
         session.enable(PROVIDER, Enable::default());
-        session.set_information(SetInformation::PeriodicCapture(seconds, vec![PROVIDER])).unwrap();
+        session.set_information(&periodic(seconds, vec![PROVIDER])).unwrap();
     }
     notes.take();
     let mut asked = Vec::new();
@@ -95,7 +101,7 @@ fn a_callback_that_panics_stops_neither_the_others_nor_the_timers() {
         let session = engine.start_session("periodic");
         session.enable(PROVIDER, Enable::default());
         session.enable(OTHER, Enable::default());
-        session.set_information(SetInformation::PeriodicCapture(60, vec![PROVIDER, OTHER])).unwrap();
+        session.set_information(&periodic(60, vec![PROVIDER, OTHER])).unwrap();
     }
     notes.take();
     time.store(60 * SECOND, Ordering::SeqCst);
@@ -114,7 +120,7 @@ fn a_callback_that_panics_does_not_end_the_thread_of_the_engine() {
     let told = panics_once(&engine, PROVIDER);
     let session = engine.start_session("periodic");
     session.enable(PROVIDER, Enable::default());
-    session.set_information(SetInformation::PeriodicCapture(1, vec![PROVIDER])).unwrap();
+    session.set_information(&periodic(1, vec![PROVIDER])).unwrap();
     // The timeout only limits a failing test. The request after the panic arrives after two seconds.
     told.recv_timeout(Duration::from_secs(50)).expect("another request");
 }
@@ -129,7 +135,7 @@ fn without_a_host_a_thread_of_the_engine_asks() {
     engine.register(PROVIDER, Some(Arc::new(callback)), |_| {}).unwrap();
     let session = engine.start_session("periodic");
     session.enable(PROVIDER, Enable::default());
-    session.set_information(SetInformation::PeriodicCapture(1, vec![PROVIDER])).unwrap();
+    session.set_information(&periodic(1, vec![PROVIDER])).unwrap();
     // The timeout only limits a failing test. The request arrives after one second.
     let asked = |control: ControlCode| control == ControlCode::CaptureState;
     let mut received = std::iter::from_fn(|| told.recv_timeout(Duration::from_secs(50)).ok());

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{PROVIDER, TempFile, read_events, register, write};
+use etw_engine::info::SystemFlags;
 use etw_engine::{Answers, Enable, Engine, EngineOptions, Filter, Properties, Session, Update};
 use etw_etl::Event;
 use etw_types::session::mode;
@@ -54,7 +55,8 @@ fn an_update_changes_what_can_be_changed_and_keeps_the_rules() {
     assert_eq!(now.flush_timer, 7);
     assert_eq!(now.enable_flags, 3);
     assert_ne!(now.mode & mode::REAL_TIME, 0);
-    assert_eq!(session.information().system_flags.masks, [3, 0, 0, 0, 0, 0, 0, 0]);
+    let SystemFlags(mask) = session.information().get().unwrap();
+    assert_eq!(mask.masks, [3, 0, 0, 0, 0, 0, 0, 0]);
     assert!(session.consume().is_ok());
     write(&engine, handle, Level::Error, 0, b"second");
     session.finish().unwrap();

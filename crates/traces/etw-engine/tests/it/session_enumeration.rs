@@ -1,13 +1,17 @@
 //! `EnumerateTraceGuidsEx`: registrations, groups, and the sessions that enabled them.
 
 use crate::common::{GROUP, OTHER, PROVIDER, register};
-use etw_engine::{Enable, Engine, Enumeration, Origin, ProviderInstance, QueryError, Target, property};
+use etw_engine::info::{
+    GroupInstances, Information, MaxSessions, ProcessProviders, ProviderGroups, ProviderInstance, ProviderInstances,
+    RegisteredProviders,
+};
+use etw_engine::{Enable, Engine, Origin, QueryError, Target, property};
 use etw_types::session::{TraceEnableInfo, TraceInfoClass, TraceProviderInstanceInfo};
 use etw_types::{EventInfoClass, Guid, Level, Win32Error};
 
-fn sorted(mut guids: Vec<Guid>) -> Enumeration {
+fn sorted(mut guids: Vec<Guid>) -> Vec<Guid> {
     guids.sort_unstable();
-    Enumeration::Guids(guids)
+    guids
 }
 
 #[test]
@@ -16,12 +20,12 @@ fn registered_and_waiting_guids_are_listed() {
     register(&engine, PROVIDER);
     register(&engine, PROVIDER);
     engine.start_session("s").enable(OTHER, Enable::default());
-    let list = engine.enumerate_trace_guids(TraceInfoClass::GuidQueryList, None);
-    assert_eq!(list, Ok(sorted(vec![PROVIDER, OTHER])));
-    let own = || engine.enumerate_trace_guids(TraceInfoClass::GuidQueryProcess, None);
-    assert_eq!(own(), Ok(sorted(vec![])), "the registration is in the kernel, not in this process");
+    let list = engine.enumerate_trace_guids(&());
+    assert_eq!(list, Ok(RegisteredProviders(sorted(vec![PROVIDER, OTHER]))));
+    let own = || engine.enumerate_trace_guids::<ProcessProviders>(&()).unwrap().0;
+    assert_eq!(own(), [], "the registration is in the kernel, not in this process");
     engine.register_from(Origin::user(std::process::id(), "me"), OTHER, None, |_| {}).unwrap();
-    assert_eq!(own(), Ok(sorted(vec![OTHER])));
+    assert_eq!(own(), [OTHER]);
 }
 
 #[test]
@@ -32,8 +36,10 @@ fn a_provider_lists_its_instances_and_the_sessions_that_enabled_them() {
     let asked = Enable { level: Level::Warning, any: 6, all: 2, property: property::STACK_TRACE, ..Enable::default() };
     engine.start_session("s").enable(PROVIDER, asked);
     let class = TraceInfoClass::GuidQueryInfo;
-    assert_eq!(engine.enumerate_trace_guids(class, None), Err(Win32Error::InvalidParameter));
-    assert_eq!(engine.enumerate_trace_guids(class, Some(OTHER)), Err(Win32Error::WmiInstanceNotFound));
+    let without = engine.enumerate_trace_guids_bytes(class, &[], &mut []);
+    assert_eq!(without, Err(QueryError::from(Win32Error::InvalidParameter)));
+    let unknown = engine.enumerate_trace_guids::<ProviderInstances>(&OTHER);
+    assert_eq!(unknown, Err(Win32Error::WmiInstanceNotFound));
     let needed = 8 + 2 * (TraceProviderInstanceInfo::SIZE + TraceEnableInfo::SIZE);
     let input = PROVIDER.to_bytes_le();
     let probe = engine.enumerate_trace_guids_bytes(class, &input, &mut []);
@@ -62,7 +68,6 @@ fn a_provider_that_is_only_enabled_has_one_instance_without_a_process() {
     let session = engine.start_session("s");
     session.enable(PROVIDER, Enable::default());
     session.enable(Target::Group(GROUP), Enable::default());
-    let info = |class, guid| engine.enumerate_trace_guids(class, Some(guid));
     let enabled = TraceEnableInfo {
         is_enabled: 1,
         level: 0xFF,
@@ -72,17 +77,16 @@ fn a_provider_that_is_only_enabled_has_one_instance_without_a_process() {
         ..TraceEnableInfo::default()
     };
     let instance = ProviderInstance { process_id: 0, flags: 2, enabled: vec![enabled] };
-    assert_eq!(info(TraceInfoClass::GuidQueryInfo, PROVIDER), Ok(Enumeration::Provider(vec![instance])));
-    let group = Enumeration::Group(vec![enabled], Vec::new());
-    assert_eq!(info(TraceInfoClass::GroupQueryInfo, GROUP), Ok(group), "a group without members");
-    let list = engine.enumerate_trace_guids(TraceInfoClass::GuidQueryList, None);
-    assert_eq!(list, Ok(sorted(vec![PROVIDER])), "a group is not a provider");
+    assert_eq!(engine.enumerate_trace_guids(&PROVIDER), Ok(ProviderInstances(vec![instance])));
+    let group = GroupInstances { enabled: vec![enabled], members: Vec::new() };
+    assert_eq!(engine.enumerate_trace_guids(&GROUP), Ok(group), "a group without members");
+    let list = engine.enumerate_trace_guids(&());
+    assert_eq!(list, Ok(RegisteredProviders(sorted(vec![PROVIDER]))), "a group is not a provider");
 
     register(&engine, OTHER);
     let registered = ProviderInstance { process_id: 0, flags: 0, enabled: Vec::new() };
-    assert_eq!(info(TraceInfoClass::GuidQueryInfo, OTHER), Ok(Enumeration::Provider(vec![registered])));
-    let number = engine.enumerate_trace_guids(TraceInfoClass::MaxLoggersQuery, None).unwrap();
-    assert_eq!(number.to_bytes(), 64_u32.to_le_bytes());
+    assert_eq!(engine.enumerate_trace_guids(&OTHER), Ok(ProviderInstances(vec![registered])));
+    assert_eq!(engine.enumerate_trace_guids(&()), Ok(MaxSessions(64)));
 }
 
 #[test]
@@ -93,20 +97,19 @@ fn a_group_lists_its_sessions_at_byte_four_and_then_its_members() {
     traits.extend_from_slice(&GROUP.to_bytes_le());
     engine.set_information(handle, EventInfoClass::SetTraits, traits.as_slice());
     engine.start_session("s").enable(Target::Group(GROUP), Enable::default());
-    let list = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryList, None);
-    assert_eq!(list, Ok(sorted(vec![GROUP])));
-    let group = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryInfo, Some(GROUP)).unwrap();
-    let bytes = group.to_bytes();
+    let list = engine.enumerate_trace_guids(&());
+    assert_eq!(list, Ok(ProviderGroups(sorted(vec![GROUP]))));
+    let bytes = engine.enumerate_trace_guids::<GroupInstances>(&GROUP).unwrap().encode();
     assert_eq!(bytes.len(), 4 + 32 + 4 + 16);
     assert_eq!(bytes[0], 1);
     assert_eq!(bytes[4], 1);
     assert_eq!(bytes[36], 1);
     assert_eq!(bytes[40..], PROVIDER.to_bytes_le());
     engine.find_session("s").unwrap().stop();
-    let list = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryList, None);
-    assert_eq!(list, Ok(sorted(vec![GROUP])), "its member is registered");
-    let group = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryInfo, Some(GROUP));
-    assert_eq!(group, Ok(Enumeration::Group(Vec::new(), vec![PROVIDER])));
-    let none = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryInfo, Some(OTHER));
+    let list = engine.enumerate_trace_guids(&());
+    assert_eq!(list, Ok(ProviderGroups(sorted(vec![GROUP]))), "its member is registered");
+    let group = engine.enumerate_trace_guids(&GROUP);
+    assert_eq!(group, Ok(GroupInstances { enabled: Vec::new(), members: vec![PROVIDER] }));
+    let none = engine.enumerate_trace_guids::<GroupInstances>(&OTHER);
     assert_eq!(none, Err(Win32Error::WmiInstanceNotFound));
 }

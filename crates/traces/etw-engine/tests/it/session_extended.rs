@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::common::{PROVIDER, TempFile, descriptor, read_events, register};
+use etw_engine::info::{StackTracing, UnifiedStackCaching};
 use etw_engine::{
-    Block, Enable, Engine, EngineOptions, Environment, EventWrite, Filter, Information, Origin, Overflow, Properties,
-    Session, SetInformation, property,
+    Block, Enable, Engine, EngineOptions, Environment, EventWrite, Filter, Origin, Overflow, Properties, Session,
+    property,
 };
 use etw_etl::{Event, Exporter, ExtendedType, Format};
-use etw_types::session::{ClassicEventId, Listed, StackCachingInfo, TraceInfoClass, mode};
+use etw_types::session::{ClassicEventId, Listed, mode};
 use etw_types::{DataKind, EventInfoClass, Guid, Level, NtStatus, Opcode};
 
 /// An environment that provides everything.
@@ -54,8 +55,7 @@ fn known(processors: u16) -> Engine {
 
 /// Has a session write keys in place of stacks.
 fn cache_stacks(session: &Session) {
-    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
-    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+    session.set_information(&UnifiedStackCaching::ON).unwrap();
 }
 
 fn trace(name: &str, enable: Enable, during: impl FnOnce(&Engine, u64, &Session)) -> Vec<Event> {
@@ -164,24 +164,24 @@ fn listed_kernel_events_get_a_stack_until_the_list_changes() {
     for provider in [PROCESS, PROVIDER] {
         assert_eq!(session.enable(provider, Enable::default()), NtStatus::Success);
     }
-    let set = |events: &[ClassicEventId]| session.set_information(SetInformation::StackTracing(events.to_vec()));
+    let set = |events: &[ClassicEventId]| session.set_information(&StackTracing(events.to_vec()));
     let write_all = || {
         for (handle, event_type) in [(kernel, START), (kernel, END), (program, START), (driver, START)] {
             let descriptor = descriptor(Level::Error, 0).with_opcode(Opcode::from_int(event_type));
             assert_eq!(engine.write(&EventWrite::new(handle, descriptor), &[Block::data(b"p")]), NtStatus::Success);
         }
     };
-    let query = || engine.query_trace_information(session.handle(), TraceInfoClass::StackTracingInfo, 0);
+    let query = || engine.query_trace_information(session.handle(), &());
     write_all();
     set(&[system_event(PROCESS, START), system_event(PROCESS, 200)]).unwrap();
     write_all();
-    assert_eq!(query(), Ok(Information::StackTracing(vec![system_event(PROCESS, START), system_event(PROCESS, 200)])));
+    assert_eq!(query(), Ok(StackTracing(vec![system_event(PROCESS, START), system_event(PROCESS, 200)])));
     set(&[system_event(PROCESS, END)]).unwrap();
     write_all();
-    assert_eq!(query(), Ok(Information::StackTracing(vec![system_event(PROCESS, END)])), "the list is replaced");
+    assert_eq!(query(), Ok(StackTracing(vec![system_event(PROCESS, END)])), "the list is replaced");
     set(&[]).unwrap();
     write_all();
-    assert_eq!(query(), Ok(Information::StackTracing(Vec::new())));
+    assert_eq!(query(), Ok(StackTracing(Vec::new())));
     session.finish().unwrap();
     let stacks: Vec<bool> = read_events(file.path()).iter().map(|event| event.stack().is_some()).collect();
     let yes = true;

@@ -85,23 +85,23 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
 
     let limits = machine.query::<PeriodicCaptureLimits>().unwrap();
     session.set(&PeriodicCapture::new(limits.least_seconds, vec![PROVIDER], limits).unwrap()).unwrap();
-    assert!(of_engine().periodic_capture.is_some());
+    assert!(of_engine().get::<PeriodicCapture>().is_some());
     session.set(&PeriodicCapture::off()).unwrap();
-    assert_eq!(of_engine().periodic_capture, None);
+    assert_eq!(of_engine().get::<PeriodicCapture>(), None);
 
     session.set(&SystemFlags::from_groups(&[1, 0x2000_0002])).unwrap();
     assert_eq!(session.get::<SystemFlags>().unwrap().names(), ["process", "perf-profile"]);
 
     session.set(&LbrConfiguration::new(0x201).unwrap()).unwrap();
     session.set(&LbrEvents::new(vec![0xF2E]).unwrap()).unwrap();
-    assert_eq!(of_engine().lbr_configuration, Some(0x201));
-    assert_eq!(of_engine().lbr_events, vec![0xF2E]);
+    assert_eq!(of_engine().get(), Some(LbrConfiguration::new(0x201).unwrap()));
+    assert_eq!(of_engine().get(), Some(LbrEvents(vec![0xF2E])));
 
     session.set(&StackCaching::ON).unwrap();
     session.set(&UnifiedStackCaching { enabled: true, cache_size: 4096, bucket_count: 16 }).unwrap();
-    assert_eq!(of_engine().unified_stack_caching.unwrap().cache_size, 4096);
+    assert_eq!(of_engine().get::<UnifiedStackCaching>().unwrap().cache_size, 4096);
     session.set(&ContextRegisters::new(events(1))).unwrap();
-    assert!(of_engine().context_registers.is_some());
+    assert!(of_engine().get::<ContextRegisters>().is_some());
     assert!(session.get::<StreamCount>().unwrap().0 >= 1);
 }
 

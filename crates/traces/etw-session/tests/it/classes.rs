@@ -1,43 +1,25 @@
-//! Tests every information class with the engine, in one table of 29 rows: valid calls, the wrong function, a length
-//! that is too short, a value beyond the limit, the wrong kind of handle, a stopped session.
+//! Runs every information class with the engine: valid calls, the wrong function, a length that is too short, a value
+//! beyond the limit, the wrong kind of handle, a stopped session.
 //!
-//! The rows repeat what the public header and Microsoft Learn say; they are not derived from the code under test. If
-//! one of these cases does not apply to a class, its row says why, and the facts of the type must agree.
+//! What is called, with which data, and what is refused follows from the declarations of the classes. Only the values
+//! beyond a limit are listed here; a class with a limit needs one.
 
 use crate::common::{GROUP, PROVIDER, events, machine, register};
 use etw_engine::{Engine, Origin};
 use etw_session::info::{
-    self, ContextRegisters, Information, PeriodicCapture, PeriodicCaptureLimits, SampleInterval, StackCaching,
-    StackTracing,
+    self, Facts, HandleKind, Information, PeriodicCapture, PeriodicCaptureLimits, SampleInterval, StackTracing,
 };
 use etw_session::platform::EngineSystem;
 use etw_session::{Call, Error, Machine, Properties, Refusal, Session, System};
 use etw_types::Win32Error;
-use etw_types::session::{HandleKind, TraceInfoClass};
+use etw_types::session::TraceInfoClass;
 
 const SUCCESS: Win32Error = Win32Error::Success;
 const INVALID: Win32Error = Win32Error::InvalidParameter;
 
-/// The kind of handle that a class takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Handle {
-    /// The function has no handle.
-    None,
-    /// The handle must be zero.
-    Zero,
-    /// The handle is ignored.
-    Any,
-    /// The handle of a session.
-    Session,
-    /// The handle of a session of the system providers.
-    System,
-}
-
 /// A call beyond the limit of a class.
 #[derive(Clone, Copy)]
 enum Beyond {
-    /// The class has no limit, for this reason.
-    Nothing(&'static str),
     /// Sets this value.
     Set(fn() -> Vec<u8>),
     /// Sets a value a second time.
@@ -46,81 +28,25 @@ enum Beyond {
     Query([u8; 8]),
 }
 
-/// A class: the data for each function that supports it.
-struct Row {
-    set: Option<fn() -> Vec<u8>>,
-    query: Option<&'static [u8]>,
-    enumerate: Option<fn() -> Vec<u8>>,
-    handle: Handle,
-    beyond: Beyond,
-}
-
-fn nothing() -> Vec<u8> {
-    Vec::new()
-}
-
-const fn set(handle: Handle, value: fn() -> Vec<u8>, beyond: Beyond) -> Row {
-    Row { set: Some(value), query: None, enumerate: None, handle, beyond }
-}
-
-const fn query(handle: Handle, beyond: Beyond) -> Row {
-    Row { set: None, query: Some(&[]), enumerate: None, handle, beyond }
-}
-
-const fn enumerate(input: fn() -> Vec<u8>) -> Row {
-    let beyond = Beyond::Nothing("an enumeration takes no data");
-    Row { set: None, query: None, enumerate: Some(input), handle: Handle::None, beyond }
-}
-
-const RESULT: Beyond = Beyond::Nothing("a result has a fixed length");
-
-/// The classes, ordered by number.
-const ROWS: [Row; 29] = [
-    enumerate(nothing),
-    enumerate(|| PROVIDER.to_bytes_le().to_vec()),
-    enumerate(nothing),
-    Row {
-        query: Some(&[]),
-        ..set(Handle::System, || StackTracing(events(1)).encode(), Beyond::Set(|| StackTracing(events(257)).encode()))
-    },
-    Row { query: Some(&[]), ..set(Handle::System, || vec![0; 32], Beyond::Set(|| vec![0; 36])) },
-    Row {
-        query: Some(&[0; 8]),
-        ..set(
-            Handle::Zero,
-            || SampleInterval { source: 0, interval: 10_000 }.encode(),
-            Beyond::Set(|| SampleInterval { source: 99, interval: 10_000 }.encode()),
-        )
-    },
-    set(Handle::Zero, || vec![0; 4], Beyond::Set(|| vec![99, 0, 0, 0])),
-    query(Handle::Zero, RESULT),
-    set(Handle::System, || StackTracing(events(1)).encode(), Beyond::SetAgain),
-    set(Handle::System, || vec![0; 4], Beyond::Set(|| vec![0; 4 * 5])),
-    set(Handle::Session, || GROUP.to_bytes_le().to_vec(), Beyond::Nothing("no document limits the list")),
-    query(Handle::Zero, RESULT),
-    enumerate(nothing),
-    enumerate(|| GROUP.to_bytes_le().to_vec()),
-    query(Handle::Session, RESULT),
-    Row {
-        set: None,
-        query: None,
-        enumerate: None,
-        handle: Handle::None,
-        beyond: Beyond::Nothing("a reserved class takes nothing"),
-    },
-    set(Handle::Session, || periodic(60, 1), Beyond::Set(|| periodic(59, 1))),
-    query(Handle::Any, RESULT),
-    set(Handle::Session, || vec![1], Beyond::Nothing("on and off are all there is")),
-    Row { enumerate: Some(nothing), ..query(Handle::Any, RESULT) },
-    set(Handle::Session, || vec![1, 2, 0, 0], Beyond::Set(|| vec![0, 8, 0, 0])),
-    set(Handle::Session, || vec![0; 4], Beyond::Set(|| vec![0; 4 * 5])),
-    query(Handle::Any, RESULT),
-    query(Handle::Session, RESULT),
-    set(Handle::Session, || StackCaching::ON.encode(), Beyond::Nothing("no document limits the sizes")),
-    Row { query: Some(&[0; 8]), ..query(Handle::Zero, Beyond::Query([0x60, 0xEA, 0, 0, 0, 0, 0, 0])) },
-    set(Handle::Session, || StackCaching::ON.encode(), Beyond::Nothing("no document limits the sizes")),
-    query(Handle::Zero, RESULT),
-    set(Handle::System, || ContextRegisters::new(events(1)).encode(), Beyond::Set(|| vec![1, 0, 0, 0, 0, 0, 0, 0])),
+/// A call beyond each limit that a class has.
+const BEYOND: &[(TraceInfoClass, Beyond)] = &[
+    (TraceInfoClass::StackTracingInfo, Beyond::Set(|| StackTracing(events(257)).encode())),
+    (TraceInfoClass::SystemTraceEnableFlagsInfo, Beyond::Set(|| vec![0; 36])),
+    (
+        TraceInfoClass::SampledProfileIntervalInfo,
+        Beyond::Set(|| SampleInterval { source: 99, interval: 10_000 }.encode()),
+    ),
+    (TraceInfoClass::SampledProfileIntervalInfo, Beyond::Query([99, 0, 0, 0, 0, 0, 0, 0])),
+    (TraceInfoClass::ProfileSourceConfigInfo, Beyond::Set(|| vec![99, 0, 0, 0])),
+    (TraceInfoClass::PmcEventListInfo, Beyond::SetAgain),
+    (TraceInfoClass::PmcCounterListInfo, Beyond::Set(|| vec![0; 4 * 5])),
+    (TraceInfoClass::PmcCounterListInfo, Beyond::SetAgain),
+    (TraceInfoClass::PeriodicCaptureStateListInfo, Beyond::Set(|| periodic(59, 1))),
+    (TraceInfoClass::PeriodicCaptureStateListInfo, Beyond::Set(|| periodic(60, 17))),
+    (TraceInfoClass::LbrConfigurationInfo, Beyond::Set(|| vec![0, 8, 0, 0])),
+    (TraceInfoClass::LbrEventListInfo, Beyond::Set(|| vec![0; 4 * 5])),
+    (TraceInfoClass::PmcCounterOwners, Beyond::Query([0x60, 0xEA, 0, 0, 0, 0, 0, 0])),
+    (TraceInfoClass::ContextRegisterInfo, Beyond::Set(|| vec![1, 0, 0, 0, 0, 0, 0, 0])),
 ];
 
 /// Returns a value of class 16, regardless of its limits.
@@ -129,8 +55,20 @@ fn periodic(seconds: u32, providers: u16) -> Vec<u8> {
     PeriodicCapture::new(seconds, vec![PROVIDER; providers.into()], limits).unwrap().encode()
 }
 
-fn rows() -> impl Iterator<Item = (TraceInfoClass, &'static Row)> {
-    (0..).map(TraceInfoClass::from_int).zip(&ROWS)
+/// The data that a class is set to, if it can be set.
+fn settable(facts: &Facts) -> Option<Vec<u8>> {
+    facts.set.and_then(|_| (facts.examples)().into_iter().next())
+}
+
+/// The initial buffer of a query, if the class can be queried.
+fn start(facts: &Facts) -> Option<Vec<u8>> {
+    facts.query.map(|query| (query.buffer)(0))
+}
+
+/// The input of an enumeration, if the class can be enumerated.
+fn input(facts: &Facts) -> Option<Vec<u8>> {
+    let guid = if facts.class == TraceInfoClass::GroupQueryInfo { GROUP } else { PROVIDER };
+    facts.enumerate.map(|enumeration| if enumeration.takes_guid { guid.to_bytes_le().to_vec() } else { Vec::new() })
 }
 
 /// A machine on which every class has a result.
@@ -161,11 +99,11 @@ impl Bench {
     }
 
     /// Returns the handle that a class takes.
-    fn handle(&self, row: &Row) -> u64 {
-        match row.handle {
-            Handle::None | Handle::Zero | Handle::Any => 0,
-            Handle::Session => self.plain.handle(),
-            Handle::System => self.system.handle(),
+    fn handle(&self, facts: &Facts) -> u64 {
+        match facts.handle {
+            HandleKind::None | HandleKind::Zero | HandleKind::Unused => 0,
+            HandleKind::Session => self.plain.handle(),
+            HandleKind::SystemSession => self.system.handle(),
         }
     }
 
@@ -179,49 +117,43 @@ impl Bench {
 }
 
 #[test]
-fn the_rows_and_the_types_facts_say_the_same() {
-    assert_eq!(info::all().len(), ROWS.len());
-    for ((class, row), facts) in rows().zip(info::all()) {
+fn the_table_is_ordered_and_a_class_with_a_limit_has_a_value_beyond_it() {
+    for (number, facts) in (0..).zip(info::all()) {
         let name = facts.c_name;
-        assert_eq!(facts.class, class, "{name}");
+        assert_eq!(facts.class.as_int(), number, "{name}");
         assert_eq!(info::find(facts.type_name), Some(facts), "{name}");
-        let uses = [("set", row.set.is_some()), ("query", row.query.is_some()), ("enumerate", row.enumerate.is_some())];
-        let uses: Vec<&str> = uses.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect();
-        assert_eq!(facts.directions(), uses, "{name}");
-        assert_eq!(facts.set_length.is_some(), row.set.is_some(), "{name}");
-        let handle = facts.of_class().map_or(Handle::None, |facts| match facts.handle {
-            HandleKind::None => Handle::None,
-            HandleKind::Zero => Handle::Zero,
-            HandleKind::Unused => Handle::Any,
-            HandleKind::Session => Handle::Session,
-            HandleKind::SystemSession => Handle::System,
-        });
-        assert_eq!(handle, row.handle, "{name}");
-        match row.beyond {
-            Beyond::Nothing(why) => assert!(facts.limit.is_empty() && !why.is_empty(), "{name} has a limit"),
-            _ => assert!(!facts.limit.is_empty(), "{name} has no limit"),
-        }
+        assert_eq!(facts.is_reserved(), number == 15, "{name}");
+        let is_tried = BEYOND.iter().any(|(class, _)| *class == facts.class);
+        assert_eq!(is_tried, !facts.limit.is_empty(), "{name}: its limit and its value in BEYOND");
     }
 }
 
 #[test]
-fn every_class_can_be_set_queried_or_enumerated_as_its_row_says() {
-    for (class, row) in rows() {
+fn every_class_can_be_set_queried_or_enumerated_as_it_is_declared() {
+    for facts in info::all() {
         let bench = Bench::new();
-        let handle = bench.handle(row);
-        let name = class.as_int();
-        if let Some(value) = row.set {
-            assert!(info::facts(class).unwrap().set_length.unwrap().takes(value().len()), "class {name}");
-            assert_eq!(bench.set(class, handle, &value()), SUCCESS, "class {name}");
+        let handle = bench.handle(facts);
+        let class = facts.class;
+        for value in (facts.examples)().iter().filter(|_| facts.set.is_some()) {
+            assert!(facts.set.unwrap().length.takes(value.len()), "{}", facts.c_name);
         }
-        if let Some(start) = row.query {
-            let result = bench.machine.query_raw(handle, class, start).unwrap();
-            assert!(!result.is_empty(), "class {name}");
-            let length = info::facts(class).unwrap().answer_length;
-            assert!(length.is_none_or(|length| length == result.len()), "class {name}");
+        if let Some(value) = settable(facts) {
+            assert_eq!(bench.set(class, handle, &value), SUCCESS, "{}", facts.c_name);
         }
-        if let Some(input) = row.enumerate {
-            assert!(!bench.machine.enumerate_raw(class, &input()).unwrap().is_empty(), "class {name}");
+        if let Some(start) = start(facts) {
+            let result = bench.machine.query_raw(handle, class, &start).unwrap();
+            assert!(!result.is_empty(), "{}", facts.c_name);
+            assert!(facts.query.unwrap().length.is_none_or(|length| length == result.len()), "{}", facts.c_name);
+            assert!((facts.view)(&result).is_ok(), "{}", facts.c_name);
+            // What can be set and queried is kept, except an interval, which is clamped.
+            if let Some(value) = settable(facts).filter(|_| class != TraceInfoClass::SampledProfileIntervalInfo) {
+                assert_eq!(result, value, "{}", facts.c_name);
+            }
+        }
+        if let Some(input) = input(facts) {
+            let result = bench.machine.enumerate_raw(class, &input).unwrap();
+            assert!(!result.is_empty(), "{}", facts.c_name);
+            assert!((facts.view)(&result).is_ok(), "{}", facts.c_name);
         }
     }
 }
@@ -229,23 +161,24 @@ fn every_class_can_be_set_queried_or_enumerated_as_its_row_says() {
 #[test]
 fn the_wrong_function_is_not_supported_and_a_reserved_or_unknown_class_is_invalid() {
     let bench = Bench::new();
-    for (class, row) in rows() {
-        let handle = bench.handle(row);
-        let name = class.as_int();
-        let refused = if name == 15 { INVALID } else { Win32Error::NotSupported };
-        if row.set.is_none() {
-            assert_eq!(bench.set(class, handle, &[0; 8]), refused, "class {name}");
+    for facts in info::all() {
+        let handle = bench.handle(facts);
+        let class = facts.class;
+        let refused = if facts.is_reserved() { INVALID } else { Win32Error::NotSupported };
+        if facts.set.is_none() {
+            assert_eq!(bench.set(class, handle, &[0; 8]), refused, "{}", facts.c_name);
         }
-        if row.query.is_none() {
+        if facts.query.is_none() {
             let error = bench.machine.query_raw(handle, class, &[0; 8]).unwrap_err();
             assert_eq!(error, Error::from_code(Call::QueryInformation(class), refused));
-            assert_eq!(error.is_unsupported(), name != 15);
+            assert_eq!(error.is_unsupported(), !facts.is_reserved(), "{}", facts.c_name);
         }
-        if row.enumerate.is_none() {
-            assert_eq!(bench.machine.enumerate_raw(class, &[]).unwrap_err().code(), refused, "class {name}");
+        if facts.enumerate.is_none() {
+            assert_eq!(bench.machine.enumerate_raw(class, &[]).unwrap_err().code(), refused, "{}", facts.c_name);
         }
     }
-    for class in [29, u32::MAX].map(TraceInfoClass::from_int) {
+    let unknown = u32::try_from(info::all().len()).unwrap();
+    for class in [unknown, u32::MAX].map(TraceInfoClass::from_int) {
         assert_eq!(bench.set(class, 0, &[]), INVALID);
         assert_eq!(bench.query(class, 0, &[]), INVALID);
         assert_eq!(bench.machine.enumerate_raw(class, &[]).unwrap_err().code(), INVALID);
@@ -256,95 +189,89 @@ fn the_wrong_function_is_not_supported_and_a_reserved_or_unknown_class_is_invali
 fn a_short_length_is_refused_with_the_length_that_is_needed() {
     let bench = Bench::new();
     let system = EngineSystem::new(bench.engine.clone());
-    for (class, row) in rows() {
-        let handle = bench.handle(row);
-        let name = class.as_int();
-        if let Some(value) = row.set {
-            let value = value();
+    for facts in info::all() {
+        let handle = bench.handle(facts);
+        let class = facts.class;
+        if let (Some(value), Some(setting)) = (settable(facts), facts.set) {
             let short = &value[..value.len() - 1];
-            assert_eq!(bench.set(class, handle, short), Win32Error::BadLength, "class {name}");
-            // The same for every other length that the facts of the type do not accept.
-            let takes = info::facts(class).unwrap().set_length.unwrap();
-            for size in (0..=33).filter(|size| !takes.takes(*size)) {
+            // A list that may be empty is not too short without its only byte.
+            let expected = if setting.length.takes(short.len()) { SUCCESS } else { Win32Error::BadLength };
+            assert_eq!(bench.set(class, handle, short), expected, "{}", facts.c_name);
+            // The same for every other length that the declaration does not accept.
+            for size in (0..=33).filter(|size| !setting.length.takes(*size)) {
                 let result = bench.set(class, handle, &vec![0; size]);
-                assert_eq!(result, Win32Error::BadLength, "class {name} with {size} bytes");
+                assert_eq!(result, Win32Error::BadLength, "{} with {size} bytes", facts.c_name);
             }
         }
-        if let Some(start) = row.query {
-            let needed = bench.machine.query_raw(handle, class, start).unwrap().len();
+        if let (Some(start), Some(query)) = (start(facts), facts.query) {
+            let needed = bench.machine.query_raw(handle, class, &start).unwrap().len();
             let mut short = vec![0; needed - 1];
-            let code = match info::facts(class).unwrap().answer_length {
+            let code = match query.length {
                 Some(_) => Win32Error::BadLength,
                 None => Win32Error::InsufficientBuffer,
             };
             let refusal = system.query_information(handle, class, &mut short).unwrap_err();
-            assert_eq!(refusal, Refusal { code, needed }, "class {name}");
+            assert_eq!(refusal, Refusal { code, needed }, "{}", facts.c_name);
+            if query.takes_number {
+                let refusal = system.query_information(handle, class, &mut [0; 7]).unwrap_err();
+                assert_eq!(refusal, Refusal { code: Win32Error::BadLength, needed: 8 }, "{}", facts.c_name);
+            }
         }
-        if let Some(input) = row.enumerate {
-            let needed = bench.machine.enumerate_raw(class, &input()).unwrap().len();
+        if let (Some(input), Some(enumeration)) = (input(facts), facts.enumerate) {
+            let needed = bench.machine.enumerate_raw(class, &input).unwrap().len();
             let mut short = vec![0; needed - 1];
-            let refusal = system.enumerate(class, &input(), &mut short).unwrap_err();
-            assert_eq!(refusal, Refusal { code: Win32Error::InsufficientBuffer, needed }, "class {name}");
+            let refusal = system.enumerate(class, &input, &mut short).unwrap_err();
+            assert_eq!(refusal, Refusal { code: Win32Error::InsufficientBuffer, needed }, "{}", facts.c_name);
+            if enumeration.takes_guid {
+                let refused = bench.machine.enumerate_raw(class, &[0; 15]).unwrap_err().code();
+                assert_eq!(refused, INVALID, "{}", facts.c_name);
+            }
         }
-    }
-    // Two classes read their input from the buffer, and two enumerations need a GUID.
-    for class in [5, 25].map(TraceInfoClass::from_int) {
-        let refusal = system.query_information(0, class, &mut [0; 7]).unwrap_err();
-        assert_eq!(refusal, Refusal { code: Win32Error::BadLength, needed: 8 });
-    }
-    for class in [1, 13].map(TraceInfoClass::from_int) {
-        assert_eq!(bench.machine.enumerate_raw(class, &[0; 15]).unwrap_err().code(), INVALID);
     }
 }
 
 #[test]
 fn values_beyond_the_limit_are_rejected() {
-    for (class, row) in rows() {
+    for (class, beyond) in BEYOND {
         let bench = Bench::new();
-        let handle = bench.handle(row);
-        let name = class.as_int();
-        match row.beyond {
-            Beyond::Nothing(_) => {}
+        let facts = info::facts(*class).unwrap();
+        let handle = bench.handle(facts);
+        let name = facts.c_name;
+        match beyond {
             // A mask that is too long is a length error.
-            Beyond::Set(value) if name == 4 => {
-                assert_eq!(bench.set(class, handle, &value()), Win32Error::BadLength);
+            Beyond::Set(value) if *class == TraceInfoClass::SystemTraceEnableFlagsInfo => {
+                assert_eq!(bench.set(*class, handle, &value()), Win32Error::BadLength, "{name}");
             }
-            Beyond::Set(value) => assert_eq!(bench.set(class, handle, &value()), INVALID, "class {name}"),
+            Beyond::Set(value) => assert_eq!(bench.set(*class, handle, &value()), INVALID, "{name}"),
             Beyond::SetAgain => {
-                let value = row.set.unwrap()();
-                assert_eq!(bench.set(class, handle, &value), SUCCESS, "class {name}");
-                assert_eq!(bench.set(class, handle, &value), INVALID, "class {name}");
+                let value = settable(facts).unwrap();
+                assert_eq!(bench.set(*class, handle, &value), SUCCESS, "{name}");
+                assert_eq!(bench.set(*class, handle, &value), INVALID, "{name}: once for a session");
             }
-            Beyond::Query(start) => assert_eq!(bench.query(class, handle, &start), INVALID, "class {name}"),
+            Beyond::Query(start) => assert_eq!(bench.query(*class, handle, start), INVALID, "{name}"),
         }
     }
-    // Classes with more than one limit.
-    let bench = Bench::new();
-    let [counters, list] = [9, 16].map(TraceInfoClass::from_int);
-    assert_eq!(bench.set(counters, bench.system.handle(), &[0; 4]), SUCCESS);
-    assert_eq!(bench.set(counters, bench.system.handle(), &[0; 4]), INVALID, "once for a session");
-    assert_eq!(bench.set(list, bench.plain.handle(), &periodic(60, 17)), INVALID, "seventeen providers");
-    assert_eq!(bench.query(TraceInfoClass::from_int(5), 0, &[99, 0, 0, 0, 0, 0, 0, 0]), INVALID, "no such source");
 }
 
 #[test]
 fn the_wrong_kind_of_handle_is_invalid() {
     let bench = Bench::new();
-    for (class, row) in rows() {
-        let name = class.as_int();
-        let (wrong, expected): (&[u64], _) = match row.handle {
-            Handle::None => continue,
-            Handle::Any => (&[bench.plain.handle(), bench.system.handle(), u64::MAX][..], SUCCESS),
-            Handle::Zero => (&[bench.plain.handle(), bench.system.handle(), u64::MAX][..], INVALID),
-            Handle::Session => (&[0][..], INVALID),
-            Handle::System => (&[0, bench.plain.handle()][..], INVALID),
+    for facts in info::all() {
+        let name = facts.c_name;
+        let sessions = [bench.plain.handle(), bench.system.handle(), u64::MAX];
+        let (wrong, expected): (&[u64], _) = match facts.handle {
+            HandleKind::None => continue,
+            HandleKind::Unused => (&sessions, SUCCESS),
+            HandleKind::Zero => (&sessions, INVALID),
+            HandleKind::Session => (&[0], INVALID),
+            HandleKind::SystemSession => (&[0, bench.plain.handle()], INVALID),
         };
         for handle in wrong {
-            if let Some(value) = row.set {
-                assert_eq!(bench.set(class, *handle, &value()), expected, "class {name}, handle {handle:#x}");
+            if let Some(value) = settable(facts) {
+                assert_eq!(bench.set(facts.class, *handle, &value), expected, "{name}, handle {handle:#x}");
             }
-            if let Some(start) = row.query {
-                assert_eq!(bench.query(class, *handle, start), expected, "class {name}, handle {handle:#x}");
+            if let Some(start) = start(facts) {
+                assert_eq!(bench.query(facts.class, *handle, &start), expected, "{name}, handle {handle:#x}");
             }
         }
     }
@@ -352,30 +279,31 @@ fn the_wrong_kind_of_handle_is_invalid() {
 
 #[test]
 fn a_stopped_session_is_not_found() {
-    for (class, row) in rows() {
+    for facts in info::all() {
         let Bench { machine, engine, system, plain } = Bench::new();
         let stopped_system = system.handle();
         let stopped_plain = plain.handle();
         system.stop().unwrap();
         plain.stop().unwrap();
-        let (handle, expected) = match row.handle {
-            Handle::System => (stopped_system, Win32Error::WmiInstanceNotFound),
-            Handle::Session => (stopped_plain, Win32Error::WmiInstanceNotFound),
+        let (handle, expected) = match facts.handle {
+            HandleKind::SystemSession => (stopped_system, Win32Error::WmiInstanceNotFound),
+            HandleKind::Session => (stopped_plain, Win32Error::WmiInstanceNotFound),
             // The handle of a session is never valid, whether it is running or not.
-            Handle::Zero => (stopped_plain, INVALID),
+            HandleKind::Zero => (stopped_plain, INVALID),
             // These return a result regardless of the sessions.
-            Handle::Any | Handle::None => (stopped_plain, SUCCESS),
+            HandleKind::Unused | HandleKind::None => (stopped_plain, SUCCESS),
         };
-        let name = class.as_int();
+        let name = facts.c_name;
+        let class = facts.class;
         let code = |result: Result<(), Error>| result.map_or_else(|error| error.code(), |()| SUCCESS);
-        if let Some(value) = row.set {
-            assert_eq!(code(machine.set_raw(handle, class, &value())), expected, "class {name}");
+        if let Some(value) = settable(facts) {
+            assert_eq!(code(machine.set_raw(handle, class, &value)), expected, "{name}");
         }
-        if let Some(start) = row.query {
-            assert_eq!(code(machine.query_raw(handle, class, start).map(drop)), expected, "class {name}");
+        if let Some(start) = start(facts) {
+            assert_eq!(code(machine.query_raw(handle, class, &start).map(drop)), expected, "{name}");
         }
-        if let Some(input) = row.enumerate {
-            assert_eq!(code(machine.enumerate_raw(class, &input()).map(drop)), SUCCESS, "class {name}");
+        if let Some(input) = input(facts) {
+            assert_eq!(code(machine.enumerate_raw(class, &input).map(drop)), SUCCESS, "{name}");
         }
         drop(engine);
     }

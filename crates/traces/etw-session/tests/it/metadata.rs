@@ -56,8 +56,8 @@ fn control_codes_are_those_of_the_metadata() {
 #[test]
 fn lengths_of_the_classes_are_sizes_of_the_structures() {
     let length = |number: u32| info::find(&number.to_string()).unwrap();
-    let sets = |number: u32| length(number).set_length.unwrap();
-    let result = |number: u32| length(number).answer_length.unwrap();
+    let sets = |number: u32| length(number).set.unwrap().length;
+    let result = |number: u32| length(number).query.unwrap().length.unwrap();
     assert_eq!(sets(3).step, size_of::<etw::CLASSIC_EVENT_ID>());
     assert_eq!(sets(5).least, size_of::<etw::TRACE_PROFILE_INTERVAL>());
     assert_eq!(sets(8).least, size_of::<etw::CLASSIC_EVENT_ID>());

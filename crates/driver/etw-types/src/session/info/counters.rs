@@ -1,30 +1,19 @@
 //! Classes 8, 9, 22, 25 and 27: performance counters.
 
-use etw_types::session::{ClassicEventId, PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo, TraceInfoClass};
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
 
-use super::wire::{chain, count, decode_some, encode_all, encode_chain, malformed};
-use super::{Information, OfMachine, Privilege, Queryable, Settable, list_class, queryable};
-use crate::{Limit, Malformed};
+use super::codec::{chain, count, decode_some, encode_all, encode_chain, malformed};
+use super::{
+    Information, Length, Malformed, OfMachine, Privilege, Queryable, Settable, View, Words, list_class, queryable,
+};
+use crate::session::{ClassicEventId, Limit, PmcCounterOwner, PmcOwnershipStatus, PmcSessionInfo, TraceInfoClass};
 
 list_class! {
     /// Class 8: system events that get counter values. Can be set only once per session.
-    PmcEvents(ClassicEventId) = PmcEventListInfo, OfSession
-}
-
-impl PmcEvents {
-    /// Requests counter values for these events.
-    ///
-    /// # Errors
-    ///
-    /// If the list is empty: the shortest data is one event.
-    pub fn new(events: Vec<ClassicEventId>) -> Result<Self, Limit> {
-        Limit::at_least("events with counter values", events.len(), 1)?;
-        Ok(Self(events))
-    }
-}
-
-impl Settable for PmcEvents {
-    const PRIVILEGE: Privilege = Privilege::Helps;
+    PmcEvents(ClassicEventId) = PmcEventListInfo, OfSession,
+    set Events, Helps, 1..=usize::MAX, "events with counter values"
 }
 
 list_class! {
@@ -40,14 +29,19 @@ impl PmcCounters {
     ///
     /// If the list is empty, or has more counters than the machine supports.
     pub fn new(sources: Vec<u32>, MaxPmcCounters(most): MaxPmcCounters) -> Result<Self, Limit> {
-        Limit::at_least("counters", sources.len(), 1)?;
         Limit::at_most("counters", sources.len(), usize::try_from(most).unwrap_or(usize::MAX))?;
-        Ok(Self(sources))
+        Self(sources).checked()
     }
 }
 
 impl Settable for PmcCounters {
     const PRIVILEGE: Privilege = Privilege::Helps;
+    const SET_LENGTH: Length = Length::list(size_of::<u32>(), size_of::<u32>());
+    const WORDS: Words = Words::OfProgram("numbers");
+
+    fn check(&self) -> Result<(), Limit> {
+        Limit::at_least("counters", self.0.len(), 1)
+    }
 }
 
 super::numbers::number_class! {
@@ -66,6 +60,7 @@ pub struct PmcOwners {
 
 impl Information for PmcOwners {
     const CLASS: TraceInfoClass = TraceInfoClass::PmcCounterOwners;
+    const LENGTH: Length = Length::list(PmcOwnershipStatus::SIZE, PmcCounterOwner::SIZE);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -80,6 +75,26 @@ impl Information for PmcOwners {
         let rest = data.get(PmcOwnershipStatus::SIZE..).unwrap_or_default();
         let (counters, _) = decode_some(Self::CLASS, rest, header.number_of_counters)?;
         Ok(Self { processor: header.processor_number, counters })
+    }
+
+    fn view(&self) -> View {
+        let rows = (0_u32..).zip(&self.counters).map(|(index, counter)| {
+            let owner = match counter.owner_type {
+                0 => "free",
+                1 => "untagged",
+                2 => "tagged",
+                3 => "tagged with source",
+                _ => "unknown",
+            };
+            let tag = counter.owner_tag.to_le_bytes().map(char::from).into_iter().filter(char::is_ascii_graphic);
+            vec![index.into(), owner.into(), counter.profile_source.into(), tag.collect::<String>().into()]
+        });
+        View::List { columns: &["counter", "owner", "source", "tag"], rows: rows.collect() }
+    }
+
+    fn examples() -> Vec<Self> {
+        let tagged = PmcCounterOwner { owner_type: 2, ..PmcCounterOwner::default() };
+        vec![Self { processor: 0, counters: Vec::new() }, Self { processor: 3, counters: vec![tagged; 2] }]
     }
 }
 
@@ -112,6 +127,7 @@ pub struct PmcSessions(pub Vec<PmcSession>);
 
 impl Information for PmcSessions {
     const CLASS: TraceInfoClass = TraceInfoClass::PmcSessionInformation;
+    const LENGTH: Length = Length::list(0, 1);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -138,6 +154,19 @@ impl Information for PmcSessions {
             sessions.push(PmcSession { logger_id: header.logger_id, sources, hook_ids });
         }
         Ok(Self(sessions))
+    }
+
+    fn view(&self) -> View {
+        let rows = self.0.iter().map(|session| {
+            let sources = session.sources.iter().copied().collect();
+            vec![session.logger_id.into(), sources, session.hook_ids.iter().copied().collect()]
+        });
+        View::List { columns: &["session", "sources", "hook_ids"], rows: rows.collect() }
+    }
+
+    fn examples() -> Vec<Self> {
+        let session = |logger_id| PmcSession { logger_id, sources: vec![1, 2], hook_ids: vec![3, 4, 5] };
+        vec![Self(vec![session(1), session(2)])]
     }
 }
 queryable!(PmcSessions, 0);

@@ -43,5 +43,5 @@ pub const GROUPS: &[(&str, u32)] = &[
 /// Returns the group with this name. The comparison ignores case.
 #[must_use]
 pub fn group_by_name(name: &str) -> Option<u32> {
-    GROUPS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, group)| *group)
+    GROUPS.iter().find(|(group, _)| group.eq_ignore_ascii_case(name)).map(|(_, bits)| *bits)
 }

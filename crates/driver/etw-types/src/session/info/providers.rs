@@ -1,12 +1,16 @@
 //! Classes 0, 1, 2, 12 and 13: which providers are registered, and which sessions enabled them.
 
-use etw_types::Guid;
-use etw_types::session::{TraceEnableInfo, TraceGuidInfo, TraceInfoClass, TraceProviderInstanceInfo};
-use windows_constants::tracing::{TRACE_PROVIDER_FLAG_LEGACY, TRACE_PROVIDER_FLAG_PRE_ENABLE};
+use std::vec::Vec;
+use std::{format, vec};
 
-use super::wire::{Element, count, decode_some, encode_all, malformed};
-use super::{Information, OfMachine, enumerable, list_class};
-use crate::Malformed;
+use super::codec::{Element, count, decode_some, encode_all, malformed};
+use super::text::ListElement;
+use super::{Cell, Information, Length, Malformed, OfMachine, Record, View, enumerable, list_class};
+use crate::Guid;
+use crate::session::{
+    TRACE_PROVIDER_FLAG_LEGACY, TRACE_PROVIDER_FLAG_PRE_ENABLE, TraceEnableInfo, TraceGuidInfo, TraceInfoClass,
+    TraceProviderInstanceInfo,
+};
 
 list_class! {
     /// Class 0: the providers that are registered with the kernel. Installed manifests are not included.
@@ -20,9 +24,9 @@ list_class! {
     /// Class 12: the provider groups.
     ProviderGroups(Guid) = GroupQueryList, OfMachine
 }
-enumerable!(RegisteredProviders);
-enumerable!(ProcessProviders);
-enumerable!(ProviderGroups);
+enumerable!(RegisteredProviders, ());
+enumerable!(ProcessProviders, ());
+enumerable!(ProviderGroups, ());
 
 /// One registration of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,8 +57,24 @@ impl ProviderInstance {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderInstances(pub Vec<ProviderInstance>);
 
+/// The session, level, keyword masks and properties of a request.
+fn request(request: &TraceEnableInfo) -> Record {
+    vec![
+        ("session", request.logger_id.into()),
+        ("level", request.level.into()),
+        ("any", format!("{:#x}", request.match_any).into()),
+        ("all", format!("{:#x}", request.match_all).into()),
+        ("properties", format!("{:#x}", request.enable_property).into()),
+    ]
+}
+
+fn example_request(logger_id: u16) -> TraceEnableInfo {
+    TraceEnableInfo { is_enabled: 1, level: 5, logger_id, match_any: 3, ..TraceEnableInfo::default() }
+}
+
 impl Information for ProviderInstances {
     const CLASS: TraceInfoClass = TraceInfoClass::GuidQueryInfo;
+    const LENGTH: Length = Length::list(TraceGuidInfo::SIZE, 1);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -95,6 +115,32 @@ impl Information for ProviderInstances {
         }
         Ok(Self(instances))
     }
+
+    fn view(&self) -> View {
+        let mut rows = Vec::new();
+        for instance in &self.0 {
+            let state = match (instance.is_registered(), instance.is_legacy()) {
+                (false, _) => "not registered yet",
+                (true, false) => "registered",
+                (true, true) => "registered, classic",
+            };
+            let start = [Cell::from(instance.process_id), state.into()];
+            if instance.enabled.is_empty() {
+                rows.push(start.iter().cloned().chain(vec![Cell::Missing; 5]).collect());
+            }
+            for enabled in &instance.enabled {
+                let cells = request(enabled).into_iter().map(|(_, cell)| cell);
+                rows.push(start.iter().cloned().chain(cells).collect());
+            }
+        }
+        View::List { columns: &["process", "state", "session", "level", "any", "all", "properties"], rows }
+    }
+
+    fn examples() -> Vec<Self> {
+        let enabled = vec![example_request(3), example_request(4)];
+        let early = ProviderInstance { process_id: 5, flags: TRACE_PROVIDER_FLAG_PRE_ENABLE, enabled: Vec::new() };
+        vec![Self(vec![ProviderInstance { process_id: 4, flags: 0, enabled }, early])]
+    }
 }
 enumerable!(ProviderInstances, Guid);
 
@@ -119,6 +165,7 @@ impl GroupInstances {
 
 impl Information for GroupInstances {
     const CLASS: TraceInfoClass = TraceInfoClass::GroupQueryInfo;
+    const LENGTH: Length = Length::list(8, 1);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -139,6 +186,15 @@ impl Information for GroupInstances {
         let size = count(TraceEnableInfo::SIZE);
         let by_length = || first.is_multiple_of(size).then(|| Self::with_requests(rest, first / size)).flatten();
         Self::with_requests(rest, first).or_else(by_length).ok_or(bad("its counts do not fit its length"))
+    }
+
+    fn view(&self) -> View {
+        let enabled = self.enabled.iter().map(|enabled| Cell::Record(request(enabled)));
+        View::Record(vec![("members", self.members.iter().copied().collect()), ("enabled", enabled.collect())])
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self { enabled: vec![example_request(1)], members: vec![Guid::EXAMPLE; 3] }]
     }
 }
 enumerable!(GroupInstances, Guid);

@@ -1,10 +1,11 @@
 //! Classes 20 and 21: last branch records.
 
-use etw_types::session::{LBR_MAXIMUM_EVENTS, TraceInfoClass};
+use std::vec;
+use std::vec::Vec;
 
-use super::wire::{Element, exact};
-use super::{Information, OfSession, Privilege, Settable, list_class};
-use crate::{Limit, Malformed};
+use super::codec::{Element, exact};
+use super::{Information, Length, Malformed, OfSession, Privilege, Settable, View, Words, list_class};
+use crate::session::{LBR_MAXIMUM_EVENTS, Limit, TraceInfoClass};
 
 /// The bits of [`LbrConfiguration`] and their names: `TRACE_LBR_CONFIGURATION_*`.
 pub const LBR_BITS: &[(&str, u32)] = &[
@@ -32,9 +33,7 @@ impl LbrConfiguration {
     ///
     /// For bits that the header does not define.
     pub fn new(bits: u32) -> Result<Self, Limit> {
-        let known = LBR_BITS.iter().fold(0, |known, (_, bit)| known | bit);
-        Limit::rule(bits & !known == 0, "the configuration of last branches has bits from 0x1 to 0x400")?;
-        Ok(Self(bits))
+        Self(bits).checked()
     }
 
     /// The bits.
@@ -46,6 +45,7 @@ impl LbrConfiguration {
 
 impl Information for LbrConfiguration {
     const CLASS: TraceInfoClass = TraceInfoClass::LbrConfigurationInfo;
+    const LENGTH: Length = Length::exactly(u32::SIZE);
     type Scope = OfSession;
 
     fn encode(&self) -> Vec<u8> {
@@ -53,31 +53,32 @@ impl Information for LbrConfiguration {
     }
 
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
-        exact(Self::CLASS, data, 4, u32::read).map(Self)
+        exact(Self::CLASS, data).map(Self)
+    }
+
+    fn view(&self) -> View {
+        View::number(self.0)
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self(0x201)]
     }
 }
 
 impl Settable for LbrConfiguration {
     const PRIVILEGE: Privilege = Privilege::Helps;
+    const WORDS: Words = Words::Names("names or numbers of bits", LBR_BITS, |bits| {
+        Self::new(bits.into_iter().fold(0, |all, bit| all | bit)).map(|value| value.encode())
+    });
+
+    fn check(&self) -> Result<(), Limit> {
+        let defined = LBR_BITS.iter().fold(0, |all, (_, bit)| all | bit);
+        Limit::rule(self.0 & !defined == 0, "the configuration of last branches has bits from 0x1 to 0x400")
+    }
 }
 
 list_class! {
     /// Class 21: hook ids of the system events that get last branch records.
-    LbrEvents(u32) = LbrEventListInfo, OfSession
-}
-
-impl LbrEvents {
-    /// Requests last branch records for these events.
-    ///
-    /// # Errors
-    ///
-    /// For more than four events.
-    pub fn new(hook_ids: Vec<u32>) -> Result<Self, Limit> {
-        Limit::at_most("events with last branches", hook_ids.len(), LBR_MAXIMUM_EVENTS)?;
-        Ok(Self(hook_ids))
-    }
-}
-
-impl Settable for LbrEvents {
-    const PRIVILEGE: Privilege = Privilege::Helps;
+    LbrEvents(u32) = LbrEventListInfo, OfSession,
+    set Numbers, Helps, 0..=LBR_MAXIMUM_EVENTS, "events with last branches"
 }

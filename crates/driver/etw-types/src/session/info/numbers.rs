@@ -1,32 +1,41 @@
 //! Classes 11, 15, 19 and 23: a version, a reserved class, and two numbers.
 
-use etw_types::session::{TraceInfoClass, TraceVersionInfo};
+use std::vec;
+use std::vec::Vec;
 
-use super::wire::exact;
-use super::{Information, OfMachine, OfSession, enumerable, queryable};
-use crate::Malformed;
+use super::codec::exact;
+use super::{Information, Length, Malformed, OfMachine, View, enumerable, queryable};
+use crate::session::{TraceInfoClass, TraceVersionInfo};
 
-/// Declares a class whose data is one number.
+/// Declares a class that is queried and whose data is one number.
 macro_rules! number_class {
     ($(#[$meta:meta])* $name:ident = $class:ident, $scope:ident) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name(pub u32);
 
-        impl $crate::info::Information for $name {
-            const CLASS: etw_types::session::TraceInfoClass = etw_types::session::TraceInfoClass::$class;
-            type Scope = $scope;
+        impl $crate::session::info::Information for $name {
+            const CLASS: $crate::session::TraceInfoClass = $crate::session::TraceInfoClass::$class;
+            const LENGTH: $crate::session::info::Length = $crate::session::info::Length::exactly(size_of::<u32>());
+            type Scope = $crate::session::info::$scope;
 
-            fn encode(&self) -> Vec<u8> {
+            fn encode(&self) -> std::vec::Vec<u8> {
                 self.0.to_le_bytes().to_vec()
             }
 
-            fn decode(data: &[u8]) -> Result<Self, $crate::Malformed> {
-                use $crate::info::wire::{Element, exact};
-                exact(Self::CLASS, data, 4, u32::read).map(Self)
+            fn decode(data: &[u8]) -> Result<Self, $crate::session::info::Malformed> {
+                $crate::session::info::codec::exact(Self::CLASS, data).map(Self)
+            }
+
+            fn view(&self) -> $crate::session::info::View {
+                $crate::session::info::View::number(self.0)
+            }
+
+            fn examples() -> std::vec::Vec<Self> {
+                std::vec![Self(64)]
             }
         }
-        $crate::info::queryable!($name, 4);
+        $crate::session::info::queryable!($name, size_of::<u32>());
     };
 }
 pub(super) use number_class;
@@ -37,6 +46,7 @@ pub struct ProcessingVersion(pub u32);
 
 impl Information for ProcessingVersion {
     const CLASS: TraceInfoClass = TraceInfoClass::VersionInfo;
+    const LENGTH: Length = Length::exactly(TraceVersionInfo::SIZE);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -44,8 +54,15 @@ impl Information for ProcessingVersion {
     }
 
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
-        let info = exact(Self::CLASS, data, TraceVersionInfo::SIZE, TraceVersionInfo::parse)?;
-        Ok(Self(info.processing_version))
+        exact(Self::CLASS, data).map(|info: TraceVersionInfo| Self(info.processing_version))
+    }
+
+    fn view(&self) -> View {
+        View::number(self.0)
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self(1)]
     }
 }
 queryable!(ProcessingVersion, TraceVersionInfo::SIZE);
@@ -56,6 +73,7 @@ pub enum Reserved15 {}
 
 impl Information for Reserved15 {
     const CLASS: TraceInfoClass = TraceInfoClass::InfoReserved15;
+    const LENGTH: Length = Length::exactly(0);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -65,14 +83,22 @@ impl Information for Reserved15 {
     fn decode(_data: &[u8]) -> Result<Self, Malformed> {
         Err(Malformed { class: Self::CLASS, reason: "the class is reserved" })
     }
+
+    fn view(&self) -> View {
+        match *self {}
+    }
+
+    fn examples() -> Vec<Self> {
+        Vec::new()
+    }
 }
 
 number_class! {
     /// Class 19: the maximum number of sessions. According to the header it is queried, according to Microsoft Learn it
-    /// is enumerated; [`Machine::max_sessions`](crate::Machine::max_sessions) tries both.
+    /// is enumerated; a controller tries both.
     MaxSessions = MaxLoggersQuery, OfMachine
 }
-enumerable!(MaxSessions);
+enumerable!(MaxSessions, ());
 
 number_class! {
     /// Class 23: the number of buffer streams of a session: one per processor, or one.

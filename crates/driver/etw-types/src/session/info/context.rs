@@ -1,10 +1,12 @@
 //! Class 28: registers in system events.
 
-use etw_types::session::{ClassicEventId, ContextRegisterInfo, TraceInfoClass};
+use std::vec;
+use std::vec::Vec;
 
-use super::wire::{decode_all, encode_all, malformed};
-use super::{Information, OfSession, Privilege, Settable};
-use crate::{Limit, Malformed};
+use super::codec::{decode_all, encode_all, malformed};
+use super::text::ListElement;
+use super::{Information, Length, Malformed, OfSession, Privilege, Settable, View, Words};
+use crate::session::{ClassicEventId, ContextRegisterInfo, Limit, TraceInfoClass};
 
 /// Class 28: system events that get the registers of their thread. A list replaces the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +34,7 @@ impl ContextRegisters {
     /// For anything except control and integer registers together: the documentation says that currently both are
     /// required.
     pub fn with_types(types: u32, events: Vec<ClassicEventId>) -> Result<Self, Limit> {
-        let both = Self::CONTROL | Self::INTEGER;
-        Limit::rule(types == both, "control and integer registers must be requested together")?;
-        Ok(Self { types, events })
+        Self { types, events }.checked()
     }
 
     /// The types of registers.
@@ -52,6 +52,7 @@ impl ContextRegisters {
 
 impl Information for ContextRegisters {
     const CLASS: TraceInfoClass = TraceInfoClass::ContextRegisterInfo;
+    const LENGTH: Length = Length::list(ContextRegisterInfo::SIZE, ClassicEventId::SIZE);
     type Scope = OfSession;
 
     fn encode(&self) -> Vec<u8> {
@@ -65,8 +66,23 @@ impl Information for ContextRegisters {
         let events = decode_all(Self::CLASS, data.get(ContextRegisterInfo::SIZE..).unwrap_or_default())?;
         Ok(Self { types: info.register_types, events })
     }
+
+    fn view(&self) -> View {
+        let events = self.events.iter().map(|event| event.guid);
+        View::Record(vec![("types", self.types.into()), ("events", events.collect())])
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self::new(vec![ClassicEventId::EXAMPLE])]
+    }
 }
 
 impl Settable for ContextRegisters {
     const PRIVILEGE: Privilege = Privilege::Helps;
+    const WORDS: Words = Words::Events(|events| Ok(Self::new(events).encode()));
+
+    fn check(&self) -> Result<(), Limit> {
+        let both = Self::CONTROL | Self::INTEGER;
+        Limit::rule(self.types == both, "control and integer registers must be requested together")
+    }
 }

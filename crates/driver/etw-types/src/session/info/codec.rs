@@ -1,80 +1,30 @@
 //! Encoding and decoding of elements, lists and chains.
 
-use etw_types::Guid;
-use etw_types::session::{ClassicEventId, TraceInfoClass};
+use std::vec::Vec;
 
-use crate::Malformed;
+use super::Malformed;
+use crate::session::TraceInfoClass;
+use crate::session::wire::Wire;
 
 /// A value of a fixed size.
-pub(super) trait Element: Sized {
-    const SIZE: usize;
-    fn read(bytes: &[u8]) -> Option<Self>;
-    fn append_to(&self, bytes: &mut Vec<u8>);
-}
-
-impl Element for u16 {
-    const SIZE: usize = 2;
+pub(super) trait Element: Wire {
+    const SIZE: usize = size_of::<Self>();
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        bytes.first_chunk().map(|bytes| Self::from_le_bytes(*bytes))
-    }
-
-    fn append_to(&self, bytes: &mut Vec<u8>) {
-        bytes.extend(self.to_le_bytes());
+        Self::get(bytes, 0)
     }
 }
 
-impl Element for u32 {
-    const SIZE: usize = 4;
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        bytes.first_chunk().map(|bytes| Self::from_le_bytes(*bytes))
-    }
-
-    fn append_to(&self, bytes: &mut Vec<u8>) {
-        bytes.extend(self.to_le_bytes());
-    }
-}
-
-impl Element for Guid {
-    const SIZE: usize = 16;
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        bytes.first_chunk().map(|bytes| Self::from_bytes_le(*bytes))
-    }
-
-    fn append_to(&self, bytes: &mut Vec<u8>) {
-        bytes.extend(self.to_bytes_le());
-    }
-}
-
-/// Implements [`Element`] for structures of `etw-types`, which all have `parse` and `to_bytes`.
-macro_rules! element {
-    ($($name:ty),*) => {$(
-        impl Element for $name {
-            const SIZE: usize = Self::SIZE;
-
-            fn read(bytes: &[u8]) -> Option<Self> {
-                Self::parse(bytes)
-            }
-
-            fn append_to(&self, bytes: &mut Vec<u8>) {
-                bytes.extend(self.to_bytes());
-            }
-        }
-    )*};
-}
-
-element!(ClassicEventId, etw_types::session::TraceEnableInfo, etw_types::session::PmcCounterOwner);
+impl<T: Wire> Element for T {}
 
 pub(super) const fn malformed(class: TraceInfoClass, reason: &'static str) -> Malformed {
     Malformed { class, reason }
 }
 
 pub(super) fn encode_all<T: Element>(elements: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(elements.len() * T::SIZE);
-    for element in elements {
-        element.append_to(&mut bytes);
+    let mut bytes = std::vec![0; elements.len() * T::SIZE];
+    for (index, element) in elements.iter().enumerate() {
+        element.put(&mut bytes, index * T::SIZE);
     }
     bytes
 }
@@ -100,15 +50,10 @@ pub(super) fn decode_some<T: Element>(
     Ok((decode_all(class, elements)?, rest))
 }
 
-/// Decodes a value that must have exactly this size.
-pub(super) fn exact<T>(
-    class: TraceInfoClass,
-    data: &[u8],
-    size: usize,
-    read: impl Fn(&[u8]) -> Option<T>,
-) -> Result<T, Malformed> {
-    let data = Some(data).filter(|data| data.len() == size);
-    data.and_then(read).ok_or(malformed(class, "it does not have the length of its structure"))
+/// Decodes one element that must be all of `data`.
+pub(super) fn exact<T: Element>(class: TraceInfoClass, data: &[u8]) -> Result<T, Malformed> {
+    let data = Some(data).filter(|data| data.len() == T::SIZE);
+    data.and_then(T::read).ok_or(malformed(class, "it does not have the length of its structure"))
 }
 
 /// Returns the entries of a chain. Each entry starts with the offset of the next, or 0 if it is the last, and extends
@@ -137,9 +82,9 @@ pub(super) fn encode_chain(entries: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8
     let mut previous = None;
     for entry in entries {
         bytes.resize(bytes.len().next_multiple_of(8), 0);
-        let place = bytes.len();
-        if let Some(previous) = previous.replace(place) {
-            let distance = count(place - previous).to_le_bytes();
+        let start = bytes.len();
+        if let Some(previous) = previous.replace(start) {
+            let distance = count(start - previous).to_le_bytes();
             if let Some(link) = bytes.get_mut(previous..).and_then(<[u8]>::first_chunk_mut) {
                 *link = distance;
             }

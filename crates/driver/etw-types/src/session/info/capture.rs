@@ -1,11 +1,13 @@
 //! Classes 16, 17 and 18: periodic capture state, and the paths of providers' binaries.
 
-use etw_types::Guid;
-use etw_types::session::{PeriodicCaptureStateInfo, TraceInfoClass};
+use std::vec;
+use std::vec::Vec;
 
-use super::wire::{decode_some, encode_all, exact, malformed};
-use super::{Information, OfMachine, OfSession, Settable, queryable};
-use crate::{Limit, Malformed};
+use super::codec::{Element, decode_some, encode_all, exact, malformed};
+use super::text::ListElement;
+use super::{Information, Length, Malformed, OfMachine, OfSession, Settable, View, Words, queryable};
+use crate::Guid;
+use crate::session::{Limit, PeriodicCaptureStateInfo, TraceInfoClass};
 
 /// Class 16: the providers whose state is captured periodically. They must already be enabled on the session. A list
 /// replaces the previous one.
@@ -52,6 +54,7 @@ impl PeriodicCapture {
 
 impl Information for PeriodicCapture {
     const CLASS: TraceInfoClass = TraceInfoClass::PeriodicCaptureStateListInfo;
+    const LENGTH: Length = Length::list(PeriodicCaptureStateInfo::SIZE, Guid::SIZE).or_empty();
     type Scope = OfSession;
 
     /// Encodes a list without providers as no data, which clears the list.
@@ -77,9 +80,19 @@ impl Information for PeriodicCapture {
         }
         Ok(if providers.is_empty() { Self::off() } else { Self { seconds: info.seconds, providers } })
     }
+
+    fn view(&self) -> View {
+        View::Record(vec![("seconds", self.seconds.into()), ("providers", self.providers.iter().copied().collect())])
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self { seconds: 60, providers: vec![Guid::EXAMPLE] }]
+    }
 }
 
-impl Settable for PeriodicCapture {}
+impl Settable for PeriodicCapture {
+    const WORDS: Words = Words::OfProgram("providers");
+}
 
 /// Class 17: the limits of class 16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +105,7 @@ pub struct PeriodicCaptureLimits {
 
 impl Information for PeriodicCaptureLimits {
     const CLASS: TraceInfoClass = TraceInfoClass::PeriodicCaptureStateInfo;
+    const LENGTH: Length = Length::exactly(PeriodicCaptureStateInfo::SIZE);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -100,8 +114,17 @@ impl Information for PeriodicCaptureLimits {
     }
 
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
-        let info = exact(Self::CLASS, data, PeriodicCaptureStateInfo::SIZE, PeriodicCaptureStateInfo::parse)?;
+        let info: PeriodicCaptureStateInfo = exact(Self::CLASS, data)?;
         Ok(Self { least_seconds: info.seconds, most_providers: info.provider_count })
+    }
+
+    fn view(&self) -> View {
+        let least = ("least_seconds", self.least_seconds.into());
+        View::Record(vec![least, ("most_providers", self.most_providers.into())])
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self { least_seconds: 60, most_providers: 9 }]
     }
 }
 queryable!(PeriodicCaptureLimits, PeriodicCaptureStateInfo::SIZE);
@@ -113,6 +136,7 @@ pub struct BinaryTracking(pub bool);
 
 impl Information for BinaryTracking {
     const CLASS: TraceInfoClass = TraceInfoClass::ProviderBinaryTracking;
+    const LENGTH: Length = Length::exactly(1);
     type Scope = OfSession;
 
     /// Encodes the value as one byte, not four.
@@ -121,8 +145,18 @@ impl Information for BinaryTracking {
     }
 
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
-        exact(Self::CLASS, data, 1, |data| data.first().copied()).map(|byte| Self(byte != 0))
+        exact(Self::CLASS, data).map(|byte: u8| Self(byte != 0))
+    }
+
+    fn view(&self) -> View {
+        View::Record(vec![("tracked", self.0.into())])
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self(true)]
     }
 }
 
-impl Settable for BinaryTracking {}
+impl Settable for BinaryTracking {
+    const WORDS: Words = Words::Switch(|is_on| Self(is_on).encode());
+}

@@ -1,10 +1,15 @@
 //! Classes 5, 6 and 7: what the profiler samples, and how often.
 
-use etw_types::session::{ProfileInterval, ProfileSourceInfo, TraceInfoClass};
+use std::borrow::ToOwned;
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
 
-use super::wire::{chain, encode_chain, exact, malformed};
-use super::{Information, OfMachine, Privilege, Queryable, Settable, list_class, queryable};
-use crate::{Limit, Malformed};
+use super::codec::{chain, encode_chain, exact, malformed};
+use super::{
+    Information, Length, Malformed, OfMachine, Privilege, Queryable, Settable, View, Words, list_class, queryable,
+};
+use crate::session::{ProfileInterval, ProfileSourceInfo, TraceInfoClass};
 
 /// Class 5: the sampling interval of a profile source, for the whole machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +22,7 @@ pub struct SampleInterval {
 
 impl Information for SampleInterval {
     const CLASS: TraceInfoClass = TraceInfoClass::SampledProfileIntervalInfo;
+    const LENGTH: Length = Length::exactly(ProfileInterval::SIZE);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -24,13 +30,21 @@ impl Information for SampleInterval {
     }
 
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
-        let raw = exact(Self::CLASS, data, ProfileInterval::SIZE, ProfileInterval::parse)?;
-        Ok(Self { source: raw.source, interval: raw.interval })
+        exact(Self::CLASS, data).map(|ProfileInterval { source, interval }| Self { source, interval })
+    }
+
+    fn view(&self) -> View {
+        View::Record(vec![("source", self.source.into()), ("interval", self.interval.into())])
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self { source: 0, interval: 20_000 }]
     }
 }
 
 impl Settable for SampleInterval {
     const PRIVILEGE: Privilege = Privilege::Needed;
+    const WORDS: Words = Words::Pair("SOURCE=INTERVAL", |source, interval| Self { source, interval }.encode());
 }
 
 impl Queryable for SampleInterval {
@@ -44,23 +58,8 @@ impl Queryable for SampleInterval {
 
 list_class! {
     /// Class 6: all sources that the profiler samples, for the whole machine. A list replaces the previous one.
-    ProfileSourcesInUse(u32) = ProfileSourceConfigInfo, OfMachine
-}
-
-impl ProfileSourcesInUse {
-    /// Selects these sources.
-    ///
-    /// # Errors
-    ///
-    /// If the list is empty: the shortest data is one source.
-    pub fn new(sources: Vec<u32>) -> Result<Self, Limit> {
-        Limit::at_least("profile sources", sources.len(), 1)?;
-        Ok(Self(sources))
-    }
-}
-
-impl Settable for ProfileSourcesInUse {
-    const PRIVILEGE: Privilege = Privilege::Needed;
+    ProfileSourcesInUse(u32) = ProfileSourceConfigInfo, OfMachine,
+    set Numbers, Needed, 1..=usize::MAX, "profile sources"
 }
 
 /// A profile source.
@@ -82,6 +81,7 @@ pub struct ProfileSources(pub Vec<ProfileSource>);
 
 impl Information for ProfileSources {
     const CLASS: TraceInfoClass = TraceInfoClass::ProfileSourceListInfo;
+    const LENGTH: Length = Length::list(0, 1);
     type Scope = OfMachine;
 
     fn encode(&self) -> Vec<u8> {
@@ -110,6 +110,24 @@ impl Information for ProfileSources {
             Some(ProfileSource { source, min_interval, max_interval, description })
         });
         sources.collect::<Option<_>>().map(Self).ok_or(malformed(Self::CLASS, "an entry is cut off"))
+    }
+
+    fn view(&self) -> View {
+        let rows = self.0.iter().map(|source| {
+            let ProfileSource { source, min_interval, max_interval, description } = source;
+            vec![(*source).into(), description.as_str().into(), (*min_interval).into(), (*max_interval).into()]
+        });
+        View::List { columns: &["source", "name", "min_interval", "max_interval"], rows: rows.collect() }
+    }
+
+    fn examples() -> Vec<Self> {
+        let source = |source, name: &str| ProfileSource {
+            source,
+            min_interval: 2,
+            max_interval: 3,
+            description: name.to_owned(),
+        };
+        vec![Self(vec![source(0, "Timer"), source(1, "TotalIssues"), source(2, "Ü")])]
     }
 }
 queryable!(ProfileSources, 0);

@@ -1,20 +1,10 @@
-//! What all classes share: the checks before any data is read, and the values that were set on the machine.
-
-use std::collections::BTreeMap;
+//! The checks that are made before any data is read.
 
 use etw_types::Win32Error;
-use etw_types::session::{HandleKind, TraceInfoClass};
+use etw_types::session::TraceInfoClass;
+use etw_types::session::info::{self, Facts, HandleKind};
 
 use crate::{Engine, Session};
-
-/// Values that were set on the machine.
-#[derive(Default)]
-pub(crate) struct MachineInformation {
-    /// Class 5: intervals by source.
-    pub(crate) intervals: BTreeMap<u32, u32>,
-    /// Class 6.
-    pub(crate) sources: Vec<u32>,
-}
 
 /// The function that a class is used with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,19 +30,24 @@ impl From<Win32Error> for QueryError {
 }
 
 impl Engine {
-    /// The checks that are made before any data is read.
-    pub(super) fn check_class(&self, class: TraceInfoClass, function: Function, handle: u64) -> Result<(), Win32Error> {
-        let facts = class.facts().ok_or(Win32Error::InvalidParameter)?;
+    /// Returns the facts about a class, if the function accepts it here and with this handle.
+    pub(super) fn check_class(
+        &self,
+        class: TraceInfoClass,
+        function: Function,
+        handle: u64,
+    ) -> Result<&'static Facts, Win32Error> {
+        let facts = info::facts(class).filter(|facts| !facts.is_reserved()).ok_or(Win32Error::InvalidParameter)?;
         let takes = match function {
-            Function::Set => facts.set,
-            Function::Query => facts.query,
-            Function::Enumerate => facts.enumerate,
+            Function::Set => facts.set.is_some(),
+            Function::Query => facts.query.is_some(),
+            Function::Enumerate => facts.enumerate.is_some(),
         };
         if !takes {
             return Err(Win32Error::NotSupported);
         }
         let options = self.options();
-        let since = if function == Function::Query { facts.query_since() } else { facts.since };
+        let since = if function == Function::Query { facts.query_since() } else { facts.since.build };
         if since > options.os_build {
             return Err(options.answers.newer_class);
         }
@@ -62,15 +57,14 @@ impl Engine {
         match facts.handle {
             HandleKind::Zero if handle != 0 => Err(Win32Error::InvalidParameter),
             HandleKind::Session | HandleKind::SystemSession if handle == 0 => Err(Win32Error::InvalidParameter),
-            _ => Ok(()),
+            _ => Ok(facts),
         }
     }
 
-    /// Returns the session for a class that needs one.
-    pub(super) fn session_for(&self, class: TraceInfoClass, handle: u64) -> Result<Session, Win32Error> {
+    /// Returns the session for a class that belongs to one.
+    pub(super) fn session_for(&self, facts: &Facts, handle: u64) -> Result<Session, Win32Error> {
         let session = self.session(handle)?;
-        let needs_system = class.facts().is_some_and(|facts| facts.handle == HandleKind::SystemSession);
-        if needs_system && !session.core.is_system() {
+        if facts.handle == HandleKind::SystemSession && !session.core.is_system() {
             return Err(self.options().answers.not_a_system_session);
         }
         Ok(session)

@@ -1,11 +1,12 @@
 //! Class 4: the system providers of a session.
 
-use etw_types::session::{GroupMask, TraceInfoClass};
+use std::vec::Vec;
+use std::{format, vec};
 
+use super::codec::{decode_all, exact, malformed};
 use super::groups::GROUPS;
-use super::wire::exact;
-use super::{Information, OfSession, Privilege, Queryable, Settable};
-use crate::Malformed;
+use super::{Information, Length, Malformed, OfSession, Privilege, Settable, View, Words, queryable};
+use crate::session::{GroupMask, TraceInfoClass};
 
 /// Class 4: all system providers that a session enables. A mask replaces the previous one.
 ///
@@ -28,7 +29,7 @@ impl SystemFlags {
     /// Whether a group is in the mask.
     #[must_use]
     pub fn has(&self, group: u32) -> bool {
-        let SystemFlags(mask) = Self::from_groups(&[group]);
+        let Self(mask) = Self::from_groups(&[group]);
         mask.masks.iter().zip(self.0.masks).all(|(wanted, there)| wanted & there == *wanted)
     }
 
@@ -41,6 +42,7 @@ impl SystemFlags {
 
 impl Information for SystemFlags {
     const CLASS: TraceInfoClass = TraceInfoClass::SystemTraceEnableFlagsInfo;
+    const LENGTH: Length = Length::exactly(GroupMask::SIZE);
     type Scope = OfSession;
 
     fn encode(&self) -> Vec<u8> {
@@ -48,21 +50,35 @@ impl Information for SystemFlags {
     }
 
     fn decode(data: &[u8]) -> Result<Self, Malformed> {
-        exact(Self::CLASS, data, GroupMask::SIZE, GroupMask::parse).map(Self)
+        exact(Self::CLASS, data).map(Self)
+    }
+
+    fn view(&self) -> View {
+        let masks = self.0.masks.iter().map(|mask| format!("{mask:#x}"));
+        View::Record(vec![("groups", self.names().into_iter().collect()), ("masks", masks.collect())])
+    }
+
+    fn examples() -> Vec<Self> {
+        vec![Self::from_groups(&[1, 0x8000_0040])]
     }
 }
 
 impl Settable for SystemFlags {
     const PRIVILEGE: Privilege = Privilege::Helps;
-}
+    const SET_LENGTH: Length = Length::list(size_of::<u32>(), size_of::<u32>());
+    const WORDS: Words =
+        Words::Names("names or numbers of groups", GROUPS, |groups| Ok(Self::from_groups(&groups).encode()));
 
-impl Queryable for SystemFlags {
-    type Input = ();
-
-    fn buffer((): &()) -> Vec<u8> {
-        vec![0; GroupMask::SIZE]
+    /// Other tools pass fewer than eight words; the others are zero.
+    fn decode_set(data: &[u8]) -> Result<Self, Malformed> {
+        let words: Vec<u32> = decode_all(Self::CLASS, data)?;
+        let mut mask = GroupMask::default();
+        let given = mask.masks.get_mut(..words.len()).ok_or(malformed(Self::CLASS, "it has more than eight words"))?;
+        given.copy_from_slice(&words);
+        Ok(Self(mask))
     }
 }
+queryable!(SystemFlags, GroupMask::SIZE);
 
 #[cfg(test)]
 mod tests {

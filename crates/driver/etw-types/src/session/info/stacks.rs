@@ -1,10 +1,11 @@
 //! Classes 3, 24 and 26: which events get a stack, and whether stacks are cached.
 
-use etw_types::session::{ClassicEventId, MAX_STACK_TRACING_EVENTS, StackCachingInfo, TraceInfoClass};
+use std::vec;
+use std::vec::Vec;
 
-use super::wire::exact;
-use super::{Information, OfSession, Privilege, Settable, list_class, queryable};
-use crate::{Limit, Malformed};
+use super::codec::exact;
+use super::{Information, Length, Malformed, OfSession, Settable, View, Words, list_class, queryable};
+use crate::session::{ClassicEventId, MAX_STACK_TRACING_EVENTS, StackCachingInfo, TraceInfoClass};
 
 list_class! {
     /// Class 3: system events that get a stack. A list replaces the previous one; an empty list turns stacks off.
@@ -14,20 +15,11 @@ list_class! {
     /// the system returns. On 64-bit Windows the kernel part of a stack cannot always be walked. The documentation of
     /// `TraceSetInformation` says to set the registry value `DisablePagingExecutive` to 1 for as long as that is
     /// needed.
-    StackTracing(ClassicEventId) = StackTracingInfo, OfSession
+    StackTracing(ClassicEventId) = StackTracingInfo, OfSession,
+    set Events, Helps, 0..=MAX_STACK_TRACING_EVENTS, "events with stacks"
 }
 
 impl StackTracing {
-    /// Requests stacks for these events.
-    ///
-    /// # Errors
-    ///
-    /// For more than 256 events.
-    pub fn new(events: Vec<ClassicEventId>) -> Result<Self, Limit> {
-        Limit::at_most("events with stacks", events.len(), MAX_STACK_TRACING_EVENTS)?;
-        Ok(Self(events))
-    }
-
     /// Turns stacks off.
     #[must_use]
     pub const fn off() -> Self {
@@ -36,10 +28,6 @@ impl StackTracing {
 }
 
 queryable!(StackTracing, 0);
-
-impl Settable for StackTracing {
-    const PRIVILEGE: Privilege = Privilege::Helps;
-}
 
 /// Declares one of the two stack caching classes, which have the same data.
 macro_rules! caching {
@@ -64,6 +52,7 @@ macro_rules! caching {
 
         impl Information for $name {
             const CLASS: TraceInfoClass = TraceInfoClass::$class;
+            const LENGTH: Length = Length::exactly(StackCachingInfo::SIZE);
             type Scope = OfSession;
 
             fn encode(&self) -> Vec<u8> {
@@ -73,13 +62,26 @@ macro_rules! caching {
             }
 
             fn decode(data: &[u8]) -> Result<Self, Malformed> {
-                let info = exact(Self::CLASS, data, StackCachingInfo::SIZE, StackCachingInfo::parse)?;
-                let StackCachingInfo { enabled, cache_size, bucket_count, .. } = info;
+                let StackCachingInfo { enabled, cache_size, bucket_count, .. } = exact(Self::CLASS, data)?;
                 Ok(Self { enabled: enabled != 0, cache_size, bucket_count })
+            }
+
+            fn view(&self) -> View {
+                View::Record(vec![
+                    ("enabled", self.enabled.into()),
+                    ("cache_size", self.cache_size.into()),
+                    ("bucket_count", self.bucket_count.into()),
+                ])
+            }
+
+            fn examples() -> Vec<Self> {
+                vec![Self::ON, Self { enabled: true, cache_size: 4096, bucket_count: 16 }]
             }
         }
 
-        impl Settable for $name {}
+        impl Settable for $name {
+            const WORDS: Words = Words::Switch(|is_on| if is_on { Self::ON } else { Self::OFF }.encode());
+        }
     };
 }
 
