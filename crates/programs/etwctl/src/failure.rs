@@ -7,6 +7,7 @@ use etw_session::{Error, Limit};
 use etw_types::Win32Error;
 
 use crate::output::StdoutError;
+use crate::values::InvalidValue;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -98,6 +99,12 @@ impl Failure {
 impl From<String> for Failure {
     fn from(message: String) -> Self {
         Self::Usage(message)
+    }
+}
+
+impl From<InvalidValue> for Failure {
+    fn from(refusal: InvalidValue) -> Self {
+        Self::Usage(refusal.to_string())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parses values of the command line: providers, levels, masks, events, bytes, times and sizes.
 
+mod invalid;
+
 use std::str::FromStr;
 
 use command_line::units;
@@ -7,6 +9,8 @@ use etw_etl::FileTime;
 use etw_manifest::built_in::providers;
 use etw_types::session::{ClassicEventId, enable};
 use etw_types::{Guid, Level, Opcode};
+
+pub(crate) use invalid::InvalidValue;
 
 /// The names of the levels.
 pub(crate) const LEVELS: &[&str] = &["critical", "error", "warning", "informational", "verbose", "all"];
@@ -35,9 +39,9 @@ impl Provider {
 }
 
 impl FromStr for Provider {
-    type Err = String;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let is_guess = !text.starts_with(['*', '{']) && Guid::parse(text).is_err() && registered(text).is_none();
         Ok(Self { name: text.trim_start_matches('*').to_owned(), guid: provider(text)?, is_guess })
     }
@@ -71,11 +75,11 @@ fn registered(name: &str) -> Option<Guid> {
 
 /// Parses a GUID with or without braces, or the name of a registered or well-known provider with a manifest. Otherwise computes the id of a
 /// TraceLogging provider from its name; a star before the name means just that.
-pub(crate) fn provider(text: &str) -> Result<Guid, String> {
+pub(crate) fn provider(text: &str) -> Result<Guid, InvalidValue> {
     let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
     match Guid::parse(bare) {
         Ok(guid) => Ok(guid),
-        Err(_) if text.is_empty() || text.starts_with('{') => Err(format!("'{text}' is neither a GUID nor a name")),
+        Err(_) if text.is_empty() || text.starts_with('{') => Err(InvalidValue::Provider(text.to_owned())),
         Err(_) => Ok(match text.strip_prefix('*') {
             Some(name) => Guid::from_name(name),
             None => registered(text).unwrap_or_else(|| Guid::from_name(text)),
@@ -83,30 +87,30 @@ pub(crate) fn provider(text: &str) -> Result<Guid, String> {
     }
 }
 
-pub(crate) fn guid(text: &str) -> Result<Guid, String> {
+pub(crate) fn guid(text: &str) -> Result<Guid, InvalidValue> {
     let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
-    Guid::parse(bare).map_err(|_| format!("'{text}' is not a GUID"))
+    Guid::parse(bare).map_err(|_| InvalidValue::Guid(text.to_owned()))
 }
 
 /// Parses a number: decimal, or hexadecimal with 0x.
-pub(crate) fn number(text: &str) -> Result<u64, String> {
+pub(crate) fn number(text: &str) -> Result<u64, InvalidValue> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| format!("'{text}' is not a number: expected for example 12 or 0x1f"))
+    parsed.map_err(|_| InvalidValue::Number(text.to_owned()))
 }
 
-pub(crate) fn number32(text: &str) -> Result<u32, String> {
-    u32::try_from(number(text)?).map_err(|_| format!("'{text}' is too large: the maximum is {}", u32::MAX))
+pub(crate) fn number32(text: &str) -> Result<u32, InvalidValue> {
+    u32::try_from(number(text)?).map_err(|_| InvalidValue::TooLarge(text.to_owned(), u32::MAX))
 }
 
-pub(crate) fn number16(text: &str) -> Result<u16, String> {
-    u16::try_from(number(text)?).map_err(|_| format!("'{text}' is too large: the maximum is {}", u16::MAX))
+pub(crate) fn number16(text: &str) -> Result<u16, InvalidValue> {
+    u16::try_from(number(text)?).map_err(|_| InvalidValue::TooLarge(text.to_owned(), u16::MAX.into()))
 }
 
 /// Parses a level by name or number. `all` is level 0.
-pub(crate) fn level(text: &str) -> Result<Level, String> {
+pub(crate) fn level(text: &str) -> Result<Level, InvalidValue> {
     Ok(match text.to_ascii_lowercase().as_str() {
         "all" => Level::LogAlways,
         "critical" | "fatal" => Level::Critical,
@@ -116,11 +120,7 @@ pub(crate) fn level(text: &str) -> Result<Level, String> {
         "verbose" => Level::Verbose,
         other => {
             let Ok(Ok(level)) = number(other).map(u8::try_from) else {
-                let hint = hint(text, LEVELS.iter().copied());
-                return Err(format!(
-                    "'{text}' is not a level: expected {} or a number up to 255{hint}",
-                    LEVELS.join(", ")
-                ));
+                return Err(InvalidValue::Level(text.to_owned()));
             };
             Level::from_int(level)
         }
@@ -143,31 +143,22 @@ pub(crate) const OPCODES: &[(&str, Opcode)] = &[
 ];
 
 /// Parses an opcode by its name or number. Other names are a provider's own, and are part of the names of its events.
-pub(crate) fn opcode(text: &str) -> Result<Opcode, String> {
+pub(crate) fn opcode(text: &str) -> Result<Opcode, InvalidValue> {
     if let Some((_, opcode)) = OPCODES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
         return Ok(*opcode);
     }
     if let Ok(Ok(opcode)) = number(text).map(u8::try_from) {
         return Ok(Opcode::from_int(opcode));
     }
-    let names: Vec<&str> = OPCODES.iter().map(|(name, _)| *name).collect();
-    let hint = hint(text, names.iter().copied());
-    Err(format!(
-        "'{text}' is not an opcode: expected {} or a number up to 255{hint}; opcodes of a provider are part of the names of its \
-         events",
-        names.join(", ")
-    ))
+    Err(InvalidValue::Opcode(text.to_owned()))
 }
 
 /// Parses a bit by its name in a table, or a number.
-pub(crate) fn bit(text: &str, names: &[(&str, u32)]) -> Result<u32, String> {
+pub(crate) fn bit(text: &str, names: &[(&'static str, u32)]) -> Result<u32, InvalidValue> {
     match names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
         Some((_, bit)) => Ok(*bit),
-        None => number32(text).map_err(|_| {
-            let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-            let hint = hint(text, &known);
-            format!("'{text}' is neither a number nor one of {}{hint}", known.join(", "))
-        }),
+        None => number32(text)
+            .map_err(|_| InvalidValue::Name(text.to_owned(), names.iter().map(|(name, _)| *name).collect())),
     }
 }
 
@@ -188,16 +179,15 @@ pub(crate) const PROPERTIES: &[(&str, u32)] = &[
 ];
 
 /// Parses the id of a kernel event: `GUID/TYPE`.
-pub(crate) fn classic_event(text: &str) -> Result<ClassicEventId, String> {
-    let (class, kind) = text.split_once('/').ok_or_else(|| format!("'{text}' is not an event: expected GUID/TYPE"))?;
-    let event_type =
-        u8::try_from(number(kind)?).map_err(|_| format!("'{kind}' is not an event type: the maximum is 255"))?;
+pub(crate) fn classic_event(text: &str) -> Result<ClassicEventId, InvalidValue> {
+    let (class, kind) = text.split_once('/').ok_or_else(|| InvalidValue::Event(text.to_owned()))?;
+    let event_type = u8::try_from(number(kind)?).map_err(|_| InvalidValue::EventType(kind.to_owned()))?;
     Ok(ClassicEventId { guid: guid(class)?, event_type, ..ClassicEventId::default() })
 }
 
 /// Parses bytes in hexadecimal.
-pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let bad = || format!("'{text}' is not hexadecimal: expected two digits for each byte, for example 0aff");
+pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, InvalidValue> {
+    let bad = || InvalidValue::Hexadecimal(text.to_owned());
     let digits: Option<Vec<u8>> =
         text.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
     let (pairs, rest) = digits.as_deref().ok_or_else(bad)?.as_chunks::<2>();
@@ -205,23 +195,21 @@ pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Parses one value: bytes in hexadecimal.
-pub(crate) fn hexadecimal(text: &str) -> Result<Bytes, String> {
+pub(crate) fn hexadecimal(text: &str) -> Result<Bytes, InvalidValue> {
     bytes(text).map(Bytes)
 }
 
 /// Parses a filter: its type, a colon, and its bytes.
-pub(crate) fn filter(text: &str) -> Result<(u32, Vec<u8>), String> {
-    let (kind, data) =
-        text.split_once(':').ok_or_else(|| "expected KIND:HEX, for example 0x80000004:04000000".to_owned())?;
+pub(crate) fn filter(text: &str) -> Result<(u32, Vec<u8>), InvalidValue> {
+    let (kind, data) = text.split_once(':').ok_or(InvalidValue::Filter)?;
     Ok((number32(kind)?, bytes(data)?))
 }
 
 /// Parses a device control request: its code in hexadecimal, and optionally a colon and its input.
-pub(crate) fn control_request(text: &str) -> Result<(u32, Vec<u8>), String> {
+pub(crate) fn control_request(text: &str) -> Result<(u32, Vec<u8>), InvalidValue> {
     let (code, input) = text.split_once(':').unwrap_or((text, ""));
     let digits = code.strip_prefix("0x").or_else(|| code.strip_prefix("0X")).unwrap_or(code);
-    let code = u32::from_str_radix(digits, 16)
-        .map_err(|_| format!("'{code}' is not a control code in hexadecimal, for example 22E000"))?;
+    let code = u32::from_str_radix(digits, 16).map_err(|_| InvalidValue::ControlCode(code.to_owned()))?;
     Ok((code, bytes(input)?))
 }
 
@@ -232,11 +220,11 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Parses on or off.
-pub(crate) fn switch(text: &str) -> Result<bool, String> {
+pub(crate) fn switch(text: &str) -> Result<bool, InvalidValue> {
     match text.to_ascii_lowercase().as_str() {
         "on" | "yes" | "true" | "1" => Ok(true),
         "off" | "no" | "false" | "0" => Ok(false),
-        _ => Err(format!("'{text}' is neither on nor off")),
+        _ => Err(InvalidValue::Switch(text.to_owned())),
     }
 }
 
@@ -268,43 +256,38 @@ impl Moment {
 }
 
 /// Parses `+2s`, `+20ms`, or a date and a time in UTC.
-pub(crate) fn moment(text: &str) -> Result<Moment, String> {
-    let parsed = match text.strip_prefix('+') {
-        Some(time) => humantime::parse_duration(time).map(Moment::After).map_err(|error| error.to_string()),
-        None => {
-            humantime::parse_rfc3339_weak(text).map(|time| Moment::At(time.into())).map_err(|error| error.to_string())
-        }
-    };
-    parsed.map_err(|error| {
-        format!("{error}; expected a time after the start such as +2s or +1m30s, or a time in UTC such as 2026-11-15T13:05:00.25Z")
-    })
+pub(crate) fn moment(text: &str) -> Result<Moment, InvalidValue> {
+    match text.strip_prefix('+') {
+        Some(time) => humantime::parse_duration(time).map(Moment::After).map_err(InvalidValue::After),
+        None => humantime::parse_rfc3339_weak(text).map(|time| Moment::At(time.into())).map_err(InvalidValue::Utc),
+    }
 }
 
 /// Parses a duration of whole seconds and returns their number.
-pub(crate) fn whole_seconds(text: &str) -> Result<u32, String> {
-    let time = units::duration(text).map_err(|error| error.to_string())?;
+pub(crate) fn whole_seconds(text: &str) -> Result<u32, InvalidValue> {
+    let time = units::duration(text).map_err(InvalidValue::Unit)?;
     if time.subsec_nanos() != 0 {
-        return Err("expected whole seconds, for example 60s".to_owned());
+        return Err(InvalidValue::FractionOfSeconds);
     }
-    u32::try_from(time.as_secs()).map_err(|_| format!("'{text}' is too long"))
+    u32::try_from(time.as_secs()).map_err(|_| InvalidValue::LongDuration(text.to_owned()))
 }
 
 /// Parses a size of whole KiB and returns their number.
-pub(crate) fn kibibytes(text: &str) -> Result<u32, String> {
+pub(crate) fn kibibytes(text: &str) -> Result<u32, InvalidValue> {
     whole(text, 1 << 10, "KiB")
 }
 
 /// Parses a size of whole MiB and returns their number.
-pub(crate) fn mebibytes(text: &str) -> Result<u32, String> {
+pub(crate) fn mebibytes(text: &str) -> Result<u32, InvalidValue> {
     whole(text, 1 << 20, "MiB")
 }
 
-fn whole(text: &str, unit: u64, name: &str) -> Result<u32, String> {
-    let size = units::size(text).map_err(|error| error.to_string())?;
+fn whole(text: &str, unit: u64, name: &'static str) -> Result<u32, InvalidValue> {
+    let size = units::size(text).map_err(InvalidValue::Unit)?;
     if !size.is_multiple_of(unit) {
-        return Err(format!("expected a multiple of 1{name}"));
+        return Err(InvalidValue::FractionOf(name));
     }
-    u32::try_from(size / unit).map_err(|_| format!("'{text}' is too large"))
+    u32::try_from(size / unit).map_err(|_| InvalidValue::LargeSize(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -363,7 +346,7 @@ mod tests {
         assert!(level("loud").is_err());
         assert!(level("256").is_err());
         assert_eq!(bit("B", &[("a", 1), ("b", 2)]), Ok(2));
-        assert_eq!(bit("c", &[("a", 1)]).unwrap_err(), "'c' is neither a number nor one of a");
+        assert_eq!(bit("c", &[("a", 1)]).unwrap_err().to_string(), "'c' is neither a number nor one of a");
         assert_eq!(bytes("0aFf"), Ok(vec![10, 255]));
         assert_eq!(hex(&[10, 255]), "0aff");
         assert_eq!(control_request("0x22E000:68"), Ok((0x0022_E000, vec![0x68])));

@@ -1,5 +1,6 @@
 //! Arguments of commands on sessions, providers and information classes.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,10 +10,10 @@ use command_line::{OutputPath, Words};
 use etw_session::ClockType;
 use etw_session::info::{self, Facts};
 use etw_types::{Guid, Level};
-use windows_releases::Release;
+use windows_releases::{Release, UnknownRelease};
 
 use super::storage::Storage;
-use crate::values::{self, LEVELS, PROPERTIES, Provider};
+use crate::values::{self, InvalidValue, LEVELS, PROPERTIES, Provider};
 
 /// A session; its name is required.
 #[derive(Debug, Args)]
@@ -139,11 +140,11 @@ pub(crate) struct SessionOptions {
     pub(crate) modes: Vec<u32>,
 }
 
-fn mode(text: &str) -> Result<u32, String> {
+fn mode(text: &str) -> Result<u32, InvalidValue> {
     values::bit(text, etw_session::MODES)
 }
 
-fn property(text: &str) -> Result<u32, String> {
+fn property(text: &str) -> Result<u32, InvalidValue> {
     values::bit(text, PROPERTIES)
 }
 
@@ -269,15 +270,25 @@ pub(crate) struct Capture {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Class(pub(crate) &'static Facts);
 
-fn class(text: &str) -> Result<Class, String> {
-    let names = info::all().iter().flat_map(|facts| [facts.short_name(), facts.c_name.to_owned()]);
-    info::find(text).map(Class).ok_or_else(|| match values::hint(text, names) {
-        nothing if nothing.is_empty() => format!("there is no information class '{text}'; see etwctl info list"),
-        hint => format!("there is no information class '{text}'{hint}"),
-    })
+/// There is no information class with this name.
+#[derive(Clone, Debug)]
+struct UnknownClass(String);
+
+impl fmt::Display for UnknownClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = self;
+        let names = info::all().iter().flat_map(|facts| [facts.short_name(), facts.c_name.to_owned()]);
+        let hint = values::hint(text, names);
+        let advice = if hint.is_empty() { "; see etwctl info list" } else { &hint };
+        write!(f, "there is no information class '{text}'{advice}")
+    }
 }
 
-fn classes() -> Words<Class> {
+fn class(text: &str) -> Result<Class, UnknownClass> {
+    info::find(text).map(Class).ok_or_else(|| UnknownClass(text.to_owned()))
+}
+
+fn classes() -> Words<Class, UnknownClass> {
     Words::new(info::all().iter().map(Facts::short_name), class)
 }
 
@@ -396,6 +407,6 @@ pub(crate) struct Record {
     pub(crate) advance: Option<Duration>,
 }
 
-fn release(text: &str) -> Result<Release, String> {
-    text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string())
+fn release(text: &str) -> Result<Release, UnknownRelease> {
+    text.parse()
 }

@@ -31,6 +31,6 @@ pub(crate) struct Storage {
     pub(crate) system: Option<Vec<u32>>,
 }
 
-fn group(text: &str) -> Result<u32, String> {
+fn group(text: &str) -> Result<u32, values::InvalidValue> {
     values::bit(text, GROUPS)
 }

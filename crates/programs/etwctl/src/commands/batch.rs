@@ -1,5 +1,6 @@
 //! `batch`: several commands in one process.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
@@ -33,7 +34,7 @@ pub(super) fn batch(context: &Context<'_>, line: &Batch) -> Result<(), Failure> 
 }
 
 fn run(context: &Context<'_>, text: &str, inputs: &Inputs) -> Result<(), Failure> {
-    let words = split(text)?;
+    let words = split(text).map_err(|error| Failure::Usage(error.to_string()))?;
     if words.is_empty() {
         return Ok(());
     }
@@ -47,8 +48,18 @@ fn run(context: &Context<'_>, text: &str, inputs: &Inputs) -> Result<(), Failure
     super::run(&Context { is_json, inputs: inputs.clone(), ..own }, &line.command)
 }
 
+/// A line has a quotation mark without its pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NotClosed;
+
+impl fmt::Display for NotClosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a quotation mark is not closed")
+    }
+}
+
 /// Splits a line into words at white space. Quotes keep white space in a word, # begins a comment.
-fn split(text: &str) -> Result<Vec<String>, String> {
+fn split(text: &str) -> Result<Vec<String>, NotClosed> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -65,7 +76,7 @@ fn split(text: &str) -> Result<Vec<String>, String> {
         }
     }
     if quote.is_some() {
-        return Err("a quotation mark is not closed".to_owned());
+        return Err(NotClosed);
     }
     words.extend(word);
     Ok(words)

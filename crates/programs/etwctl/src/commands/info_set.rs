@@ -7,7 +7,7 @@ use super::info_get::handle;
 use crate::cli::InfoSet;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::values;
+use crate::values::{self, InvalidValue};
 
 /// Sets an information class to the values of the command line.
 pub(super) fn set(context: &Context<'_>, line: &InfoSet) -> Result<(), Failure> {
@@ -45,7 +45,7 @@ fn data(context: &Context<'_>, line: &InfoSet) -> Result<Vec<u8>, Failure> {
 }
 
 /// All values of the command line: separate arguments, or several in one argument with commas.
-fn all<T>(line: &InfoSet, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+fn all<T>(line: &InfoSet, parse: impl Fn(&str) -> Result<T, InvalidValue>) -> Result<Vec<T>, InvalidValue> {
     line.values.iter().flat_map(|value| value.split(',')).map(parse).collect()
 }
 

@@ -1,10 +1,10 @@
 //! Expressions of `--where`: comparisons of names with values, joined by `and`, `or` and `not`.
 
+use super::mistake::Mistake;
 use super::value::{Comparison, Literal, Sign};
-use crate::values::hint;
 
 /// Maximum depth of parentheses and `not`.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// An expression that an event fulfils or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,16 +28,13 @@ enum Token {
 
 impl Expression {
     /// Parses the text of `--where`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Mistake> {
         let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
         let expression = parser.any()?;
         match parser.peek() {
             None => Ok(expression),
-            Some(Token::Close) => Err("there is a ) without its (".to_owned()),
-            Some(token) => {
-                let word = shown(token);
-                Err(format!("expected 'and', 'or' or the end, found '{word}'{}", hint(&word, ["and", "or"])))
-            }
+            Some(Token::Close) => Err(Mistake::NotOpened),
+            Some(token) => Err(Mistake::NoJoint(shown(token))),
         }
     }
 
@@ -80,7 +77,7 @@ fn word_end(text: &str, is_value: bool) -> usize {
 }
 
 /// Splits the text into tokens.
-fn tokens(text: &str) -> Result<Vec<Token>, String> {
+fn tokens(text: &str) -> Result<Vec<Token>, Mistake> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -90,7 +87,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             ')' => (Token::Close, 1),
             '"' | '\'' => {
                 let inner = rest.get(1..).unwrap_or_default();
-                let end = inner.find(first).ok_or_else(|| format!("the quotation mark before {inner} has no end"))?;
+                let end = inner.find(first).ok_or_else(|| Mistake::NotQuoted(inner.to_owned()))?;
                 (Token::Quoted(inner.get(..end).unwrap_or_default().to_owned()), end + 2)
             }
             _ => Sign::split(rest).map_or_else(
@@ -140,7 +137,7 @@ impl Parser {
         is_word
     }
 
-    fn any(&mut self) -> Result<Expression, String> {
+    fn any(&mut self) -> Result<Expression, Mistake> {
         let first = self.all()?;
         let mut parts = vec![first];
         while self.takes("or") || self.takes("||") {
@@ -149,7 +146,7 @@ impl Parser {
         Ok(if parts.len() == 1 { parts.remove(0) } else { Expression::Any(parts) })
     }
 
-    fn all(&mut self) -> Result<Expression, String> {
+    fn all(&mut self) -> Result<Expression, Mistake> {
         let mut parts = vec![self.one()?];
         while self.takes("and") || self.takes("&&") {
             parts.push(self.one()?);
@@ -157,10 +154,10 @@ impl Parser {
         Ok(if parts.len() == 1 { parts.remove(0) } else { Expression::All(parts) })
     }
 
-    fn one(&mut self) -> Result<Expression, String> {
+    fn one(&mut self) -> Result<Expression, Mistake> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(format!("more than {MAX_DEPTH} parentheses and 'not' inside each other"));
+            return Err(Mistake::TooDeep);
         }
         let is_not = self.takes("not");
         let inner = if is_not {
@@ -170,8 +167,8 @@ impl Parser {
             let inner = self.any()?;
             match self.next() {
                 Some(Token::Close) => inner,
-                Some(token) => return Err(format!("expected ')', found '{}'", shown(&token))),
-                None => return Err("a ( has no )".to_owned()),
+                Some(token) => return Err(Mistake::NoClose(shown(&token))),
+                None => return Err(Mistake::NotClosed),
             }
         } else {
             self.comparison()?
@@ -180,24 +177,22 @@ impl Parser {
         Ok(inner)
     }
 
-    fn comparison(&mut self) -> Result<Expression, String> {
+    fn comparison(&mut self) -> Result<Expression, Mistake> {
         let name = match self.next() {
             Some(Token::Word(name) | Token::Quoted(name)) => name,
-            Some(token) => return Err(format!("expected a name, found '{}'", shown(&token))),
-            None => return Err("expected a name, such as in pid=4".to_owned()),
+            Some(token) => return Err(Mistake::NoName(shown(&token))),
+            None => return Err(Mistake::Empty),
         };
         let sign = match self.next() {
             Some(Token::Sign(sign)) => sign,
-            Some(token) => {
-                return Err(format!("expected =, !=, <, <=, >, >= or ~ after '{name}', found '{}'", shown(&token)));
-            }
-            None => return Err(format!("'{name}' has no operator: expected NAME=VALUE, or !=, <, <=, >, >= or ~")),
+            Some(token) => return Err(Mistake::NoOperator(name, shown(&token))),
+            None => return Err(Mistake::OnlyName(name)),
         };
         let text = match self.next() {
             Some(Token::Quoted(text)) => text,
             Some(Token::Word(first)) => self.words(first),
             Some(token) => {
-                return Err(format!("expected a value after '{name}{}', found '{}'", sign.text(), shown(&token)));
+                return Err(Mistake::NoValue(name, sign, shown(&token)));
             }
             None => String::new(),
         };
@@ -285,7 +280,7 @@ mod tests {
             ("a > large", "'large' is not a number: > compares numbers, = and ~ compare text"),
             ("a = \"b", "the quotation mark before b has no end"),
         ] {
-            assert_eq!(Expression::parse(text).map(|parsed| shape(&parsed)), Err(message.to_owned()), "{text}");
+            assert_eq!(Expression::parse(text).unwrap_err().to_string(), message, "{text}");
         }
         assert!(Expression::parse(&"(".repeat(100_000)).is_err());
     }

@@ -1,6 +1,7 @@
 //! Selects events of a trace: by provider, level, time and conditions.
 
 mod expression;
+mod mistake;
 mod value;
 
 use std::cell::Cell;

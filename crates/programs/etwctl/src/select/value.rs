@@ -6,7 +6,8 @@ use std::fmt;
 use command_line::units;
 use etw_etl::decode::{Node, Scalar};
 
-use crate::values;
+use super::mistake::Mistake;
+use crate::values::{self, InvalidValue};
 
 /// The operator of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl Literal {
     }
 
     /// The value that is compared with the value of this name, such as a level by its name.
-    pub(super) fn for_name(name: &str, sign: Sign, text: &str) -> Result<Self, String> {
+    pub(super) fn for_name(name: &str, sign: Sign, text: &str) -> Result<Self, InvalidValue> {
         let number = match name.to_ascii_lowercase().as_str() {
             // A part of a name.
             _ if matches!(sign, Sign::Contains | Sign::ContainsNot) => return Ok(Self::new(text)),
@@ -174,11 +175,9 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    pub(super) fn new(name: String, sign: Sign, literal: Literal) -> Result<Self, String> {
+    pub(super) fn new(name: String, sign: Sign, literal: Literal) -> Result<Self, Mistake> {
         if sign.needs_order() && !literal.is_number() {
-            let text = &literal.text;
-            let sign = sign.text();
-            return Err(format!("'{text}' is not a number: {sign} compares numbers, = and ~ compare text"));
+            return Err(Mistake::NotOrdered(literal.text, sign));
         }
         Ok(Self { name, sign, literal })
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use etw_etl::format::logfile::LogfileHeader;
 use etw_etl::{EventRef, Kind, Report};
 use etw_types::session::mode;
+use etw_types::traits::TraitsError;
 use etw_types::{Guid, traits};
 
 use super::Checks;
@@ -30,7 +31,7 @@ struct Seen {
     levels: BTreeSet<u8>,
     keywords: u64,
     /// The first traits: the group that they name, or what is wrong with them.
-    traits: Option<Result<Option<Guid>, String>>,
+    traits: Option<Result<Option<Guid>, TraitsError>>,
     /// The provider's id, if it has the name but another id.
     other_id: Option<Guid>,
     /// The other providers of the trace that have names, with their events.
@@ -52,10 +53,7 @@ impl Seen {
         if self.traits.is_none()
             && let Some(blob) = event.parts().and_then(|parts| parts.traits)
         {
-            self.traits = Some(match traits::validate(blob) {
-                Ok(traits) => Ok(traits.group()),
-                Err(error) => Err(error.to_string()),
-            });
+            self.traits = Some(traits::validate(blob).map(|traits| traits.group()));
         }
     }
 
