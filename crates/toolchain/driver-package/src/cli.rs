@@ -2,6 +2,7 @@
 
 mod adopt;
 mod compare;
+mod failure;
 pub mod inf2cat;
 mod inspect;
 mod lint;

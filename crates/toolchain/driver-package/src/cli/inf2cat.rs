@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use command_line::{Inputs, Outputs, device_of_name, error, exit, info};
 use der::DateTime;
 
+use super::failure::Failure;
 use crate::catalog::{Catalog, Member, Version};
 use crate::inf::{Arch, Inf, Text};
 use crate::package::{Clock, add, catalog_of, describe, driver_date, files_of, has_extension, is_plain};
@@ -21,7 +22,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
     let made = Clock::new(SystemTime::now(), epoch.as_deref())
-        .map_err(|error| error.to_string())
+        .map_err(Failure::Clock)
         .and_then(|clock| Line::parse(&words).and_then(|line| line.run(clock)));
     match made {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,13 +52,13 @@ struct Made {
 }
 
 impl Line {
-    fn parse(words: &[String]) -> Result<Self, String> {
+    fn parse(words: &[String]) -> Result<Self, Failure> {
         let mut dir = None;
         let mut systems = Vec::new();
         let mut processors = Vec::new();
         let mut makes_catalogs = true;
         for word in words {
-            let option = word.strip_prefix(['/', '-']).ok_or_else(|| format!("'{word}' is not an option"))?;
+            let option = word.strip_prefix(['/', '-']).ok_or_else(|| Failure::Word(word.clone()))?;
             let (name, value) = option.split_once(':').unwrap_or((option, ""));
             match name.to_ascii_lowercase().as_str() {
                 "driver" | "drv" => dir = Some(PathBuf::from(value)),
@@ -70,24 +71,25 @@ impl Line {
                 }
                 "nocat" => makes_catalogs = false,
                 "verbose" | "v" | "uselocaltime" => {}
-                _ => return Err(format!("there is no option /{name}")),
+                _ => return Err(Failure::Option(format!("/{name}"))),
             }
         }
-        let dir = dir.filter(|dir| !dir.as_os_str().is_empty()).ok_or("no folder is named: expected /driver:FOLDER")?;
+        let dir = dir.filter(|dir| !dir.as_os_str().is_empty());
+        let dir = dir.ok_or(Failure::Missing("no folder is named: expected /driver:FOLDER"))?;
         if systems.is_empty() {
-            return Err("no version of Windows is named: expected /os:10_X64 or another one".into());
+            return Err(Failure::Missing("no version of Windows is named: expected /os:10_X64 or another one"));
         }
         Ok(Self { dir, systems, processors, makes_catalogs })
     }
 
-    fn run(&self, clock: Clock) -> Result<(), String> {
-        let shown = |error: std::io::Error| format!("{}: {error}", self.dir.display());
-        let entries: Result<Vec<_>, _> = fs::read_dir(&self.dir).map_err(shown)?.collect();
+    fn run(&self, clock: Clock) -> Result<(), Failure> {
+        let shown = Failure::file(&self.dir);
+        let entries: Result<Vec<_>, _> = fs::read_dir(&self.dir).map_err(&shown)?.collect();
         let paths = entries.map_err(shown)?.into_iter().map(|entry| entry.path());
         let mut setups: Vec<PathBuf> = paths.filter(|path| has_extension(path, "inf")).collect();
         setups.sort();
         if setups.is_empty() {
-            return Err(format!("{} has no .inf file", self.dir.display()));
+            return Err(Failure::content(&self.dir, "there is no .inf file"));
         }
         let mut inputs = Inputs::new().files(&setups);
         let mut catalogs = Vec::new();
@@ -98,7 +100,7 @@ impl Line {
         }
         if self.makes_catalogs {
             let outputs = Outputs::new(inputs).dir(&self.dir.clone().into());
-            add(&outputs, &catalogs).map_err(|problem| problem.to_string())?;
+            add(&outputs, &catalogs)?;
             for (name, _) in catalogs {
                 info(&format!("{}: without a signature", self.dir.join(name).display()));
             }
@@ -107,12 +109,12 @@ impl Line {
     }
 
     /// Makes the catalog of an INF.
-    fn catalog(&self, path: &Path, clock: Clock) -> Result<Made, String> {
-        let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-        let described = |fault| describe(path, &fault).to_string();
+    fn catalog(&self, path: &Path, clock: Clock) -> Result<Made, Failure> {
+        let read = |path: &Path| fs::read(path).map_err(Failure::file(path));
+        let described = |fault| describe(path, &fault);
         let bytes = read(path)?;
         let inf = Inf::parse(&Text::decode(&bytes).map_err(described)?.text).map_err(described)?;
-        let at = |reason: &str| format!("{}: {reason}", path.display());
+        let at = |what: &str| Failure::content(path, what);
         let name = catalog_of(&inf, &self.processors).ok_or_else(|| at("[Version] names no CatalogFile"))?;
         // The name comes from the INF, and must not be that of another file.
         if !is_plain(&name) || !has_extension(&name, "cat") {
@@ -124,7 +126,7 @@ impl Line {
             )));
         }
         let date = driver_date(&inf).ok_or_else(|| at("[Version] has no DriverVer with a date"))?;
-        let today = DateTime::from_unix_duration(clock.now).map_err(|error| error.to_string())?;
+        let today = DateTime::from_unix_duration(clock.now).map_err(Failure::Time)?;
         if date > today {
             return Err(at("DriverVer is a date in the future"));
         }
@@ -148,7 +150,7 @@ impl Line {
 }
 
 /// What a catalog says about an identifier such as `10_VB_X64`, and its processor. All releases since Windows 10 have one name.
-fn system(identifier: &str) -> Result<(String, Arch), String> {
+fn system(identifier: &str) -> Result<(String, Arch), Failure> {
     let upper = identifier.to_ascii_uppercase();
     let (release, processor) = upper.rsplit_once('_').unwrap_or((&upper, ""));
     let kind = if release == "10" || release.starts_with("10_") {
@@ -158,18 +160,19 @@ fn system(identifier: &str) -> Result<(String, Arch), String> {
     };
     let arch = [Arch::X64, Arch::Arm64].into_iter().find(|arch| arch.name().eq_ignore_ascii_case(processor));
     let (kind, arch) = kind.zip(arch).ok_or_else(|| {
-        format!("'{identifier}' is not a version of Windows that catalogs are made for: expected for example 10_X64 or Server10_ARM64")
+        let form = "a version of Windows that catalogs are made for: expected for example 10_X64 or Server10_ARM64";
+        Failure::Value(identifier.to_owned(), form)
     })?;
     Ok((format!("{kind}_v100_{processor}"), arch))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{Failure, Line};
     use crate::catalog::systems;
     use crate::inf::Arch;
 
-    fn parse(line: &str) -> Result<Line, String> {
+    fn parse(line: &str) -> Result<Line, Failure> {
         Line::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 
@@ -188,7 +191,7 @@ mod tests {
             ("/driver:dir /os:10_X64 /pageHashes", "no option /pageHashes"),
             ("dir", "not an option"),
         ] {
-            let reason = parse(line).unwrap_err();
+            let reason = parse(line).unwrap_err().to_string();
             assert!(reason.contains(part), "{line}: {reason}");
         }
     }

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use command_line::{Inputs, Outputs, error, exit, info};
 use der::DateTime;
 
+use super::failure::Failure;
 use crate::inf::{Arch, DriverVersion, Stamp, Text, parse_date, stamp};
 use crate::package::{Clock, add, describe};
 
@@ -20,8 +21,8 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<String> = words.skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let stamped = Clock::new(SystemTime::now(), variable("SOURCE_DATE_EPOCH").as_deref())
-        .map_err(|error| error.to_string())
-        .and_then(|clock| DateTime::from_unix_duration(clock.stamp).map_err(|error| error.to_string()))
+        .map_err(Failure::Clock)
+        .and_then(|clock| DateTime::from_unix_duration(clock.stamp).map_err(Failure::Time))
         .and_then(|now| Line::parse(&words, now, &variable))
         .and_then(|line| line.run());
     match stamped {
@@ -42,7 +43,7 @@ struct Line {
 }
 
 impl Line {
-    fn parse(words: &[String], now: DateTime, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
+    fn parse(words: &[String], now: DateTime, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Failure> {
         let mut file = None;
         let mut section = "Version".to_owned();
         let mut catalog = None;
@@ -54,10 +55,10 @@ impl Line {
         let mut is_verbose = false;
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
-            let option = word.strip_prefix(['-', '/']).ok_or_else(|| format!("'{word}' is not an option"))?;
+            let option = word.strip_prefix(['-', '/']).ok_or_else(|| Failure::Word(word.clone()))?;
             // The values of some options can be left out.
             let value = words.next_if(|next| !next.starts_with('-') && option != "n").cloned();
-            let needed = || value.clone().ok_or_else(|| format!("the option -{option} has no value"));
+            let needed = || value.clone().ok_or_else(|| Failure::NoValue(option.to_owned()));
             match option {
                 "f" => file = Some(PathBuf::from(needed()?)),
                 "s" => section = needed()?,
@@ -69,19 +70,21 @@ impl Line {
                 "a" => arch = value,
                 "i" => drop(needed()?),
                 "n" => is_verbose = true,
-                _ => return Err(format!("there is no option -{option}")),
+                _ => return Err(Failure::Option(format!("-{option}"))),
             }
         }
-        let file = file.ok_or("no file is named: expected -f FILE")?;
+        let file = file.ok_or(Failure::Missing("no file is named: expected -f FILE"))?;
         let arch = arch.or_else(|| variable("Platform")).map(|name| processor(&name)).transpose()?;
         // A driver under development gets the current time, whatever the options say.
         let is_private = variable("PRIVATE_DRIVER_PACKAGE").is_some();
         let date = date.or_else(|| variable("STAMPINF_DATE")).filter(|date| date != "*" && !is_private);
-        let no_date = |text: &str| format!("'{text}' is not a date: expected month/day/year, for example 10/20/2026");
-        let date = date.map_or(Ok(now), |date| parse_date(&date).ok_or_else(|| no_date(&date)))?;
+        let date = date.map_or(Ok(now), |date| {
+            let form = "a date: expected month/day/year, for example 10/20/2026";
+            parse_date(&date).ok_or(Failure::Value(date, form))
+        })?;
         let version = version.or_else(|| variable("STAMPINF_VERSION")).or_else(|| is_private.then(|| "*".to_owned()));
-        let version =
-            version.ok_or("there is no version: expected -v VERSION, -v * or the variable STAMPINF_VERSION")?;
+        let missing = "there is no version: expected -v VERSION, -v * or the variable STAMPINF_VERSION";
+        let version = version.ok_or(Failure::Missing(missing))?;
         let parts = match version.as_str() {
             "*" => DriverVersion::from_time(now).parts,
             _ if is_private => DriverVersion::from_time(now).parts,
@@ -92,20 +95,19 @@ impl Line {
         Ok(Self { file, stamp, is_verbose })
     }
 
-    fn run(&self) -> Result<(), String> {
+    fn run(&self) -> Result<(), Failure> {
         let file = &self.file;
-        let shown = |error: std::io::Error| format!("{}: {error}", file.display());
-        let bytes = fs::read(file).map_err(shown)?;
-        let text = Text::decode(&bytes).map_err(|fault| describe(file, &fault).to_string())?;
-        let stamped = stamp(&text, &self.stamp).map_err(|fault| describe(file, &fault).to_string())?;
+        let shown = Failure::file(file);
+        let bytes = fs::read(file).map_err(&shown)?;
+        let text = Text::decode(&bytes).map_err(|fault| describe(file, &fault))?;
+        let stamped = stamp(&text, &self.stamp).map_err(|fault| describe(file, &fault))?;
         // A link to the file stays a link.
-        let place = fs::canonicalize(file).map_err(shown)?;
-        let name = place.file_name().and_then(OsStr::to_str).map(str::to_owned);
-        let (dir, name) =
-            place.parent().zip(name).ok_or_else(|| format!("{}: its name is not UTF-8", file.display()))?;
+        let target = fs::canonicalize(file).map_err(shown)?;
+        let name = target.file_name().and_then(OsStr::to_str).map(str::to_owned);
+        let (dir, name) = target.parent().zip(name).ok_or_else(|| Failure::content(file, "its name is not UTF-8"))?;
         // It changes this file: there is no other input.
         let outputs = Outputs::new(Inputs::new()).dir(&dir.to_owned().into());
-        add(&outputs, &[(name, stamped.text.encode())]).map_err(|problem| problem.to_string())?;
+        add(&outputs, &[(name, stamped.text.encode())])?;
         if self.is_verbose {
             info(&format!("{}: DriverVer = {}", file.display(), self.stamp.version));
         }
@@ -114,19 +116,22 @@ impl Line {
 }
 
 /// Finds a processor by any name that build environments have for it.
-fn processor(name: &str) -> Result<Arch, String> {
+fn processor(name: &str) -> Result<Arch, Failure> {
     match name.to_ascii_lowercase().as_str() {
         "x64" | "amd64" => Ok(Arch::X64),
         "arm64" => Ok(Arch::Arm64),
-        _ => Err(format!("'{name}' is not a processor that packages can be made for: expected amd64 or arm64")),
+        _ => {
+            let form = "a processor that packages can be made for: expected amd64 or arm64";
+            Err(Failure::Value(name.to_owned(), form))
+        }
     }
 }
 
 /// Parses a version. Windows accepts one to four parts, at least one of them not zero.
-fn parse_version(text: &str) -> Result<[u16; 4], String> {
+fn parse_version(text: &str) -> Result<[u16; 4], Failure> {
     let parts: Option<Vec<u16>> = text.split('.').map(|part| part.parse::<u16>().ok()).collect();
     let parts = parts.filter(|parts| parts.len() <= 4 && parts.iter().any(|part| *part != 0));
-    let parts = parts.ok_or_else(|| format!("'{text}' is not a version: expected for example 1.0.0.1"))?;
+    let parts = parts.ok_or_else(|| Failure::Value(text.to_owned(), "a version: expected for example 1.0.0.1"))?;
     let mut parts = parts.into_iter();
     Ok([(); 4].map(|()| parts.next().unwrap_or_default()))
 }
@@ -135,10 +140,10 @@ fn parse_version(text: &str) -> Result<[u16; 4], String> {
 mod tests {
     use der::DateTime;
 
-    use super::{Line, parse_version};
+    use super::{Failure, Line, parse_version};
     use crate::inf::Arch;
 
-    fn parse(line: &str, variables: &[(&str, &str)]) -> Result<Line, String> {
+    fn parse(line: &str, variables: &[(&str, &str)]) -> Result<Line, Failure> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let now = DateTime::new(2026, 3, 9, 13, 4, 5).unwrap();
         let variable =
@@ -178,9 +183,9 @@ mod tests {
             ("a.inf", "not an option"),
             ("-f", "-f has no value"),
         ] {
-            let reason = parse(line, &[]).unwrap_err();
+            let reason = parse(line, &[]).unwrap_err().to_string();
             assert!(reason.contains(part), "{line}: {reason}");
         }
-        assert_eq!(parse_version("1.2.3.65535"), Ok([1, 2, 3, 65535]));
+        assert_eq!(parse_version("1.2.3.65535").unwrap(), [1, 2, 3, 65535]);
     }
 }
