@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::args::FuzzOptions;
 use super::fuzz_files::{Dirs, EXTENSION};
-use super::outputs::{outputs, with_coverage};
+use super::outputs::{FilesError, outputs, with_coverage};
 use super::run::builder;
 use super::{grammar, interrupt, json};
 use nt_host::Watcher;
@@ -33,10 +33,10 @@ pub(super) fn fuzz(options: &FuzzOptions) -> u8 {
 }
 
 fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
-    let usage = |reason| (USAGE, reason);
+    let usage = |reason: FilesError| (USAGE, reason.to_string());
     let driver = &options.run.path;
     let grammar = options.grammar.as_deref().map_or_else(|| Ok(Grammar::default()), grammar::read);
-    let grammar = grammar.map_err(|error| usage(error.to_string()))?;
+    let grammar = grammar.map_err(|error| (USAGE, error.to_string()))?;
     let builder = builder(&options.run, false);
     // The driver is read before a folder is created.
     let outputs = outputs(&builder, &options.run, options.grammar.as_slice()).map_err(usage)?;
@@ -70,7 +70,7 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
         print(&format!("{}: {}; seed {seed}\n", shown(driver), harvest.summary()));
     }
     if let Some(reason) = screen.failure {
-        return Err((USAGE, reason));
+        return Err(usage(reason));
     }
     Ok(if interrupt::was_interrupted() {
         INTERRUPTED
@@ -151,7 +151,7 @@ struct Screen {
     line: bool,
     shown: Instant,
     /// Why a file could not be written.
-    failure: Option<String>,
+    failure: Option<FilesError>,
 }
 
 impl Screen {

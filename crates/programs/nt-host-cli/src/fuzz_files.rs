@@ -10,6 +10,7 @@ use clap::Parser as _;
 use command_line::{Output, OutputDir, Outputs};
 
 use super::args::{Arguments, Command, FuzzOptions};
+use super::outputs::FilesError;
 use nt_host::Environment;
 use nt_host::{Bug, Input, LineCoverage};
 
@@ -29,22 +30,22 @@ pub(super) struct Dirs {
 
 impl Dirs {
     /// Checks the folders of a session, and creates none.
-    pub(super) fn new(outputs: &Outputs, options: &FuzzOptions) -> Result<Self, String> {
+    pub(super) fn new(outputs: &Outputs, options: &FuzzOptions) -> Result<Self, FilesError> {
         let driver = &options.run.path;
         let output = options.output.clone().unwrap_or_else(|| driver.with_extension("fuzz").into());
         let output = outputs.dir(&output);
         let corpus = options.corpus.as_ref().map_or_else(|| output.dir("corpus"), |path| outputs.dir(path));
         let findings = output.dir("findings");
-        let page = output.file("coverage.html").map_err(|error| error.to_string())?;
+        let page = output.file("coverage.html").map_err(FilesError::Output)?;
         // A test runs in another folder.
-        let driver = fs::canonicalize(driver).map_err(|error| format!("{}: {error}", driver.display()))?;
+        let driver = fs::canonicalize(driver).map_err(|error| FilesError::Path(driver.clone(), error))?;
         Ok(Self { corpus, findings, page, driver, runner: options.runner.clone() })
     }
 
     /// Creates the folders.
-    pub(super) fn create(&self) -> Result<(), String> {
+    pub(super) fn create(&self) -> Result<(), FilesError> {
         for dir in [self.corpus.path(), self.findings.path()] {
-            fs::create_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+            create_dir(dir)?;
         }
         Ok(())
     }
@@ -65,18 +66,17 @@ impl Dirs {
     }
 
     /// Writes the page with the lines that ran. Returns its path, or `None` if the lines are not known.
-    pub(super) fn add_coverage(&self, lines: &LineCoverage) -> Result<Option<PathBuf>, String> {
+    pub(super) fn add_coverage(&self, lines: &LineCoverage) -> Result<Option<PathBuf>, FilesError> {
         if lines.is_empty() {
             return Ok(None);
         }
-        // The error names the file.
-        lines.write(&self.page).map_err(|error| error.to_string())?;
+        lines.write(&self.page).map_err(FilesError::Write)?;
         Ok(Some(self.page.as_ref().to_owned()))
     }
 
     /// Reads the inputs of earlier sessions, in the order of their names.
-    pub(super) fn inputs(&self) -> Result<Vec<Input>, String> {
-        let unreadable = |error: io::Error| format!("{}: {error}", self.corpus.path().display());
+    pub(super) fn inputs(&self) -> Result<Vec<Input>, FilesError> {
+        let unreadable = |error: io::Error| FilesError::Path(self.corpus.path().to_owned(), error);
         let entries = fs::read_dir(self.corpus.path()).map_err(unreadable)?;
         let mut paths: Vec<PathBuf> =
             entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>().map_err(unreadable)?;
@@ -86,7 +86,7 @@ impl Dirs {
     }
 
     /// Adds an input to the corpus. Its name depends on its contents, so that folders can be merged.
-    pub(super) fn add_input(&self, input: &Input) -> Result<(), String> {
+    pub(super) fn add_input(&self, input: &Input) -> Result<(), FilesError> {
         let text = lines(&input.options());
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
@@ -94,7 +94,7 @@ impl Dirs {
     }
 
     /// Writes a finding with the command and the test that reproduce it. Returns the folder and the command.
-    pub(super) fn add_bug(&self, bug: &Bug) -> Result<(PathBuf, String), String> {
+    pub(super) fn add_bug(&self, bug: &Bug) -> Result<(PathBuf, String), FilesError> {
         let name = name(bug);
         let mut dir = self.findings.dir(&name);
         let mut number = 1;
@@ -102,7 +102,7 @@ impl Dirs {
             number += 1;
             dir = self.findings.dir(&format!("{name}-{number}"));
         }
-        fs::create_dir_all(dir.path()).map_err(|error| format!("{}: {error}", dir.path().display()))?;
+        create_dir(dir.path())?;
         let command = self.command(&bug.input);
         let stack: Vec<String> = bug.finding.stack.iter().map(|place| format!("  called from {place}")).collect();
         let chance =
@@ -129,9 +129,9 @@ fn lines(lines: &[String]) -> String {
 }
 
 /// Reads an input.
-fn read(path: &Path) -> Result<Input, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    parse(&text).ok_or_else(|| format!("{} is not an input: expected an option of `run` in each line", path.display()))
+fn read(path: &Path) -> Result<Input, FilesError> {
+    let text = fs::read_to_string(path).map_err(|error| FilesError::Path(path.to_owned(), error))?;
+    parse(&text).ok_or_else(|| FilesError::NotAnInput(path.to_owned()))
 }
 
 fn parse(text: &str) -> Option<Input> {
@@ -142,8 +142,12 @@ fn parse(text: &str) -> Option<Input> {
     Some(Input { environment: Environment { below, registry: options.registry }, steps: options.steps.0 })
 }
 
-fn write(dir: &OutputDir, name: &str, text: &str) -> Result<(), String> {
-    dir.file(name).and_then(|output| output.write(text)).map_err(|error| error.to_string())
+fn write(dir: &OutputDir, name: &str, text: &str) -> Result<(), FilesError> {
+    dir.file(name).and_then(|output| output.write(text)).map_err(FilesError::Output)
+}
+
+fn create_dir(dir: &Path) -> Result<(), FilesError> {
+    fs::create_dir_all(dir).map_err(|error| FilesError::Path(dir.to_owned(), error))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) fn matrix(options: &MatrixOptions) -> u8 {
     let builder = match covered {
         Ok(builder) => builder,
         Err(reason) => {
-            command_line::error(&reason);
+            command_line::error(&reason.to_string());
             return USAGE;
         }
     };

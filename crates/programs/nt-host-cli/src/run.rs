@@ -15,7 +15,7 @@ use super::debugger;
 use super::hardware::accesses;
 use super::interrupt;
 use super::json::json;
-use super::outputs::{create, outputs, with_coverage};
+use super::outputs::{FilesError, create, outputs, with_coverage};
 use super::progress::{Progress, Verdict};
 use super::text::text;
 use nt_host::text::percent;
@@ -143,7 +143,7 @@ pub(super) fn place(finding: &Finding) -> Option<(&Path, u32)> {
 
 /// Prepares the run, and checks that its outputs can be written and replace none of its inputs. Fails with an exit code.
 fn prepare(options: &RunOptions) -> Result<(NtHost, Option<Output>), (u8, String)> {
-    let usage = |reason| (USAGE, reason);
+    let usage = |reason: FilesError| (USAGE, reason.to_string());
     // Durations in the trace should be meaningful, but the time in a debugger is not the driver's, and a run with a seed must be
     // the same each time.
     let builder = builder(&options.run, !options.debug && options.seed.is_none());
@@ -154,14 +154,14 @@ fn prepare(options: &RunOptions) -> Result<(NtHost, Option<Output>), (u8, String
     let builder = if options.debug { debugger::wait(builder, &options.run.path) } else { builder };
     let builder = options.seed.into_iter().fold(builder, Builder::seed);
     let etl = options.etl.as_ref().map(|path| outputs.file("--etl", path)).transpose();
-    let etl = etl.map_err(|error| usage(error.to_string()))?;
+    let etl = etl.map_err(|error| usage(FilesError::Output(error)))?;
     let host = builder.prepare().map_err(|error| {
         let code = if matches!(error, Error::Process(_)) { INCOMPLETE } else { USAGE };
         (code, error.to_string())
     })?;
     if let Some(etl) = &etl {
         // The new file is dropped at once.
-        create(etl).map_err(|error| usage(error.to_string()))?;
+        create(etl).map_err(|error| usage(FilesError::Write(error)))?;
     }
     Ok((host, etl))
 }
