@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread as std_thread;
+use std::{fmt, io};
 
 use etw_engine::Enable;
 use etw_types::NtStatus;
@@ -10,6 +11,30 @@ use nt_machine::{DeviceId, Guests, IoRequest, Loaded, Machine, RequestKind};
 
 use crate::Error;
 use crate::wire::{Reply, StormPlan};
+
+/// Why a storm ended early.
+#[derive(Debug)]
+enum Ended {
+    /// `DriverEntry` returned this status.
+    Entry(NtStatus),
+    /// The image was refused for this reason.
+    Refused(String),
+    /// The image could not be loaded.
+    NotLoaded(io::Error),
+    /// The driver did not unload.
+    NotUnloaded,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entry(status) => write!(f, "DriverEntry returned {status}"),
+            Self::Refused(reason) => f.write_str(reason),
+            Self::NotLoaded(error) => error.fmt(f),
+            Self::NotUnloaded => Error::NotUnloaded.fmt(f),
+        }
+    }
+}
 
 /// Runs a storm. The calling thread loads and unloads the driver; other threads send requests. The session enables and
 /// disables the provider all the time, also while the driver is loaded and unloaded.
@@ -38,12 +63,12 @@ pub(super) fn run(machine: Machine, guests: &Guests, plan: &StormPlan) -> Reply 
 
 /// Loads the driver, sends the requests and unloads it. `wait` returns when the session has come and gone once: on a busy machine it
 /// might otherwise not get the processor while a device is there.
-fn round(machine: Machine, guests: &Guests, plan: &StormPlan, wait: &dyn Fn()) -> Result<(), String> {
+fn round(machine: Machine, guests: &Guests, plan: &StormPlan, wait: &dyn Fn()) -> Result<(), Ended> {
     match machine.load(guests) {
         Ok(Loaded::Entered(status)) if status.is_success() => {}
-        Ok(Loaded::Entered(status)) => return Err(format!("DriverEntry returned {status}")),
-        Ok(Loaded::Refused(_, reason)) => return Err(reason),
-        Err(error) => return Err(error.to_string()),
+        Ok(Loaded::Entered(status)) => return Err(Ended::Entry(status)),
+        Ok(Loaded::Refused(_, reason)) => return Err(Ended::Refused(reason)),
+        Err(error) => return Err(Ended::NotLoaded(error)),
     }
     // If there is no device, the storm has no requests. The machine records this as a gap.
     if let Ok(device) = machine.add_device() {
@@ -56,7 +81,7 @@ fn round(machine: Machine, guests: &Guests, plan: &StormPlan, wait: &dyn Fn()) -
         machine.wait_outside(wait);
         let _ = machine.remove_device(device, false);
     }
-    if machine.unload().is_success() { Ok(()) } else { Err(Error::NotUnloaded.to_string()) }
+    if machine.unload().is_success() { Ok(()) } else { Err(Ended::NotUnloaded) }
 }
 
 fn requests(machine: Machine, plan: &StormPlan, device: DeviceId) {
