@@ -16,8 +16,8 @@ use super::fields::{Shape, cell, shape, visit};
 use super::file::Table;
 use super::flat::{Fitting, ValueNames};
 use super::kind::Cell;
-use super::known::{Fields, Heading, Known, KnownKinds};
 use super::rows::Rows;
+use super::table_index::{Fields, Heading, IndexedTable, TableIndex};
 
 /// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -83,7 +83,7 @@ pub(crate) struct Folder {
     constants: Vec<(&'static str, Option<String>)>,
     tables: HashMap<Key, usize>,
     open: Vec<Table>,
-    known: KnownKinds,
+    tables_by_kind: TableIndex,
     /// How often each file name was used, ignoring case.
     names: HashMap<String, usize>,
     held: usize,
@@ -134,7 +134,7 @@ impl Folder {
             layout,
             tables: HashMap::new(),
             open: Vec::new(),
-            known: KnownKinds::default(),
+            tables_by_kind: TableIndex::default(),
             names: HashMap::new(),
             held: 0,
             memory: MEMORY,
@@ -158,17 +158,17 @@ impl Folder {
     /// Fails if a file cannot be written.
     pub(crate) fn flat(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> io::Result<bool> {
         let Some(flat) = decoder.flat(event) else { return Ok(false) };
-        if let Some(place) = self.known.find_recent(&event.header, flat.schema) {
+        if let Some(place) = self.tables_by_kind.find_recent(&event.header, flat.schema) {
             return self.add_flat(place, event, &flat);
         }
         let heading = self.heading(event);
         let is_32_bit = event.header.is_32_bit;
-        if let Some(place) = self.known.find(&heading, is_32_bit, flat.schema) {
+        if let Some(place) = self.tables_by_kind.find(&heading, is_32_bit, flat.schema) {
             let time = event.header.time.0;
             let past = event.header.time.0.rem_euclid(TICKS_PER_DAY);
             let whole = (time.saturating_sub(past), time.saturating_add(TICKS_PER_DAY - 1 - past));
             let day = heading.day.map_or((i64::MIN, i64::MAX), |_| whole);
-            self.known.remember(&event.header, flat.schema, day, place);
+            self.tables_by_kind.remember(&event.header, flat.schema, day, place);
             return self.add_flat(place, event, &flat);
         }
         // The tree says which columns the events of this kind have.
@@ -177,14 +177,14 @@ impl Folder {
         let Some(table) = self.table(event, &tree)? else { return Ok(true) };
         let fields = Fields::Uncertain;
         let names = ValueNames::default();
-        self.known.insert(Known { heading, schema, table, is_32_bit, fields, names });
+        self.tables_by_kind.insert(IndexedTable { heading, schema, table, is_32_bit, fields, names });
         self.add_decoded(table, event, &tree).map(|()| true)
     }
 
     /// Adds an event of a known kind without a tree. Returns `false` if its table has other columns.
     fn add_flat(&mut self, place: usize, event: &EventRef<'_>, flat: &Flat<'_, '_>) -> io::Result<bool> {
-        let Some(known) = self.known.get_mut(place) else { return Ok(false) };
-        let number = known.table;
+        let Some(indexed) = self.tables_by_kind.get_mut(place) else { return Ok(false) };
+        let number = indexed.table;
         let Some(table) = self.open.get_mut(number) else { return Ok(false) };
         let has_message = flat.write_message(&mut self.message);
         let message = has_message.then_some(self.message.as_str());
@@ -193,19 +193,19 @@ impl Folder {
             message,
             raw: (!flat.is_whole || !is_exact).then(|| event.payload()),
         };
-        if let (Fields::Fixed(places), Some(fixed)) = (&known.fields, flat.fixed()) {
+        if let (Fields::Fixed(places), Some(fixed)) = (&indexed.fields, flat.fixed()) {
             self.held -= table.held;
             table.add_fixed(event, &content(true), places, fixed.array);
             return self.added(number).map(|()| true);
         }
-        let fitting = match known.fields {
-            Fields::Uncertain => Fitting::new(flat, &table.shapes, &mut known.names),
+        let fitting = match indexed.fields {
+            Fields::Uncertain => Fitting::new(flat, &table.shapes, &mut indexed.names),
             Fields::Certain | Fields::Fixed(_) => Fitting::like_others(flat, &table.shapes),
         };
         let Some(fitting) = fitting else { return Ok(false) };
-        if matches!(known.fields, Fields::Uncertain) && fitting.is_certain() {
+        if matches!(indexed.fields, Fields::Uncertain) && fitting.is_certain() {
             let places = flat.fixed().map(|fixed| fixed.places).filter(|places| Rows::are_possible(places));
-            known.fields = places.map_or(Fields::Certain, |places| Fields::Fixed(places.into()));
+            indexed.fields = places.map_or(Fields::Certain, |places| Fields::Fixed(places.into()));
         }
         self.held -= table.held;
         let content = content(fitting.is_exact);

@@ -43,9 +43,9 @@ mod flat;
 mod folder;
 mod hybrid;
 mod kind;
-mod known;
 mod registry;
 mod rows;
+mod table_index;
 
 pub(crate) use dataset::Dataset;
 pub(crate) use folder::Folder;

@@ -13,12 +13,12 @@ use serde_json::Value as Json;
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     /// By the names of the provider and the event, as far as they have names.
-    pub(crate) events: BTreeMap<[Option<String>; 2], Known>,
+    pub(crate) events: BTreeMap<[Option<String>; 2], EventEntry>,
 }
 
-/// What is known about an event.
+/// What a dataset has of an event.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct EventEntry {
     pub(crate) traces: Count,
     /// The versions of the event.
     pub(crate) versions: BTreeSet<u64>,
@@ -74,15 +74,15 @@ impl Registry {
     fn add(&mut self, trace: usize, entry: &Json) -> Option<()> {
         for file in entry.get("files")?.as_array()? {
             let name = |key| Some(file.get(key)?.as_str()?.to_owned());
-            let known = self.events.entry([name("provider"), name("event")]).or_default();
-            known.traces.add(trace);
-            known.versions.insert(file.get("version")?.as_u64()?);
+            let entry = self.events.entry([name("provider"), name("event")]).or_default();
+            entry.traces.add(trace);
+            entry.versions.insert(file.get("version")?.as_u64()?);
             for (name, kind) in file.get("columns")?.as_object()? {
-                let place = known.columns.iter().position(|column| column.name == *name).unwrap_or_else(|| {
-                    known.columns.push(Column { name: name.clone(), ..Column::default() });
-                    known.columns.len() - 1
+                let index = entry.columns.iter().position(|column| column.name == *name).unwrap_or_else(|| {
+                    entry.columns.push(Column { name: name.clone(), ..Column::default() });
+                    entry.columns.len() - 1
                 });
-                let column = known.columns.get_mut(place)?;
+                let column = entry.columns.get_mut(index)?;
                 column.types.insert(kind.as_str()?.to_owned());
                 column.traces.add(trace);
             }

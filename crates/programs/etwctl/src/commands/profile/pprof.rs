@@ -16,7 +16,7 @@ const PERIOD: u64 = 1_000_000;
 
 /// Where samples were taken.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SampleKey {
     /// The locations, the innermost first.
     stack: Vec<u64>,
     /// The string with the name of the process.
@@ -34,7 +34,7 @@ pub(super) struct Pprof {
     /// Locations by the index of their function's name; each function has one location with the same id.
     locations: HashMap<u64, u64>,
     functions: Vec<u64>,
-    samples: BTreeMap<Place, u64>,
+    samples: BTreeMap<SampleKey, u64>,
 }
 
 impl Pprof {
@@ -84,7 +84,7 @@ impl Pprof {
         // The innermost frame comes first.
         let stack: Vec<u64> = sample.frames.iter().rev().map(|frame| self.location(frame)).collect();
         let process = self.string(&process);
-        *self.samples.entry(Place { stack, process, pid }).or_default() += sample.count;
+        *self.samples.entry(SampleKey { stack, process, pid }).or_default() += sample.count;
         self.last = self.last.max(header.time);
     }
 

@@ -8,7 +8,7 @@ use etw_etl::{Decoded, Decoder, EventRef};
 use etw_types::Guid;
 
 use super::network::{Source, Transfer};
-use super::report::{Part, Report};
+use super::report::{InRange, Report};
 use super::tally::{Key, Number, Tally};
 use super::{Analyzer, Decoders, Moment, Topic, function, hook};
 use crate::values::counted;
@@ -95,7 +95,7 @@ impl Operations {
     }
 
     /// Ends an operation. Returns its row and its time, if they are selected.
-    fn end(&mut self, id: u64, now: i64, report: &mut Report<'_>) -> Option<(Vec<Key>, Part)> {
+    fn end(&mut self, id: u64, now: i64, report: &mut Report<'_>) -> Option<(Vec<Key>, InRange)> {
         let open = self.open.remove(&id)?;
         Some((open.key?, report.part(Some(open.start), now)?))
     }
@@ -270,7 +270,7 @@ impl Row<'_> {
     }
 
     /// The selected part of the operation that the event reports.
-    fn part(&mut self, report: &mut Report<'_>, start: Option<i64>) -> Option<Part> {
+    fn part(&mut self, report: &mut Report<'_>, start: Option<i64>) -> Option<InRange> {
         report.part(start, self.now.time).filter(|_| self.takes(report))
     }
 

@@ -19,14 +19,14 @@ pub(super) struct Report<'a> {
 
 /// The part of an operation that is in the range.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct InRange {
     /// Whether the event that reports the operation is in the range.
     is_counted: bool,
     /// The time in the range, if the trace tells when the operation began.
     pub(super) time: Option<u64>,
 }
 
-impl Part {
+impl InRange {
     /// A number of the operation, which counts with its event.
     pub(super) fn count(self, number: impl Into<Option<u64>>) -> Option<u64> {
         number.into().map(|number| if self.is_counted { number } else { 0 })
@@ -62,10 +62,10 @@ impl<'a> Report<'a> {
     }
 
     /// The part of an operation that an event reports at its end, or `None` if no part of it is in the range.
-    pub(super) fn part(&mut self, start: Option<i64>, end: i64) -> Option<Part> {
+    pub(super) fn part(&mut self, start: Option<i64>, end: i64) -> Option<InRange> {
         let is_counted = self.has_time(end);
         let inside = start.and_then(|start| self.clip(start, end));
         let time = start.map(|_| inside.unwrap_or_default());
-        (is_counted || inside.is_some()).then_some(Part { is_counted, time })
+        (is_counted || inside.is_some()).then_some(InRange { is_counted, time })
     }
 }
