@@ -51,7 +51,7 @@ functions! { pub(super) FUNCTIONS;
             verify::find(Rule::FrameworkMisuse, format_args!("queues the DPC of an interrupt without EvtInterruptDpc"));
             return false;
         }
-        kernel().scheduler.change(|state| state.defer(handle.as_int(), run))
+        kernel().scheduler.defer(handle.as_int(), run)
     }
 
     #[irql(ANY)]
@@ -353,7 +353,7 @@ fn enable(handle: Handle) -> Result<(), NtStatus> {
     let may_connect = !interrupt.connected && !interrupt.is_disabled;
     let Some(resource) = interrupt.resource.filter(|_| may_connect) else { return Ok(()) };
     with_interrupt(handle, |interrupt| interrupt.connected = true);
-    io::listen(interrupt.object, physical, resource, interrupt.passive, move || {
+    io::listen(interrupt.object, physical, resource, move || {
         let arguments = [handle.as_int(), interrupt.message.into()];
         let serve = |irql| call_back("EvtInterruptIsr", irql, interrupt.isr, &arguments) as u8 != 0;
         locked(handle, interrupt.object, serve).or_stop()

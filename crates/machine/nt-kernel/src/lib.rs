@@ -389,6 +389,8 @@ pub fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, arguments
     sync::thread::check_current(what, At::Code(target));
     let changed_by = thread::irql_changed_by();
     let after = thread::set_irql(before);
+    // The caller may still hold a lock that a DPC needs, so this does not wait for them.
+    sync::dpc::release(before);
     if after != irql {
         let place = at_or(changed_by, target);
         let is_dispatch = what == io::request::DISPATCH_ROUTINE;

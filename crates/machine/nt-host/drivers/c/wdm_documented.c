@@ -314,6 +314,39 @@ static NTSTATUS Errors(void)
     return 0;
 }
 
+static ULONG Runs;
+
+static VOID NTAPI OnDpc(PKDPC Dpc, PVOID Context, PVOID First, PVOID Second)
+{
+    (void)Dpc, (void)Context, (void)First, (void)Second;
+    Runs++;
+}
+
+/* KeInsertQueueDpc: FALSE if the DPC is queued already. KeRemoveQueueDpc: TRUE if it was queued. A DPC is queued on the current
+   processor, and runs when the IRQL of that processor falls below DISPATCH_LEVEL ("Introduction to DPCs", "Guidelines for
+   Writing DPC Routines"). */
+static NTSTATUS Dpcs(void)
+{
+    static KDPC dpc;
+    KSPIN_LOCK lock = 0;
+    KIRQL old;
+
+    KeInitializeDpc(&dpc, OnDpc, NULL);
+    KeRaiseIrql(DISPATCH_LEVEL, &old);
+    CHECK(KeInsertQueueDpc(&dpc, NULL, NULL) && !KeInsertQueueDpc(&dpc, NULL, NULL));
+    CHECK(KeRemoveQueueDpc(&dpc) && !KeRemoveQueueDpc(&dpc));
+    CHECK(KeInsertQueueDpc(&dpc, NULL, NULL));
+    CHECK(*(volatile ULONG *)&Runs == 0);
+    KeLowerIrql(old);
+    CHECK(*(volatile ULONG *)&Runs == 1 && !KeRemoveQueueDpc(&dpc));
+    old = KeAcquireSpinLockRaiseToDpc(&lock);
+    CHECK(KeInsertQueueDpc(&dpc, NULL, NULL) && *(volatile ULONG *)&Runs == 1);
+    KeReleaseSpinLock(&lock, old);
+    CHECK(*(volatile ULONG *)&Runs == 2);
+    CHECK(KeInsertQueueDpc(&dpc, NULL, NULL) && *(volatile ULONG *)&Runs == 3);
+    return 0;
+}
+
 static const STEP Steps[] = {
     STEP(activity_ids_are_created_and_read, ActivityIds),
     STEP(the_registry_path_is_valid_in_driver_entry_only, RegistryPath),
@@ -328,6 +361,7 @@ static const STEP Steps[] = {
     STEP(a_handle_of_a_deleted_key_says_so, DeletedKeys),
     STEP(a_dispatch_routine_runs_on_the_thread_of_the_client, Context),
     STEP(statuses_become_win32_codes, Errors),
+    STEP(a_dpc_runs_when_the_irql_of_its_processor_allows_it, Dpcs),
 };
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

@@ -1,5 +1,7 @@
 //! Deferred procedure calls, and the thread that runs them at `DISPATCH_LEVEL`.
 
+use std::cell::Cell;
+
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
 use nt_processor::layout::KDPC;
@@ -8,6 +10,7 @@ use nt_verifier::routine::{ANY, DISPATCH, Outcome, PASSIVE, done, fail, routines
 use windows_constants::object::{DpcObject, MediumImportance, ThreadedDpcObject};
 
 use super::scheduler::Jobs;
+use super::state::Deferred;
 use crate::{call_back, kernel};
 
 routines! { pub(super) ROUTINES;
@@ -76,7 +79,13 @@ fn set_target(dpc: GuestPtr<KDPC>, processor: u8) -> Result<(), Fault> {
     dpc.Number().write(TARGETED + u16::from(processor))
 }
 
-fn initialize(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, kind: u8) -> Result<(), Fault> {
+/// Initialises a DPC of this type.
+pub fn initialize(
+    dpc: GuestPtr<KDPC>,
+    routine: GuestPtr<Code>,
+    context: GuestPtr<Opaque>,
+    kind: u8,
+) -> Result<(), Fault> {
     dpc.zero()?;
     dpc.Type().write(kind)?;
     dpc.Importance().write(MediumImportance)?;
@@ -86,7 +95,12 @@ fn initialize(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Op
 
 /// Queues a DPC unless it is already queued. Returns whether it was queued now.
 fn queue(dpc: GuestPtr<KDPC>) -> bool {
-    kernel().scheduler.change(|state| state.defer(dpc.address(), move || run(dpc)))
+    let target = dpc.Number().read().or_stop();
+    let other = target >= TARGETED && u32::from(target - TARGETED) != thread::processor();
+    if other {
+        return kernel().scheduler.change(|state| state.defer(dpc.address(), move || run(dpc)));
+    }
+    kernel().scheduler.defer(dpc.address(), move || run(dpc))
 }
 
 /// Calls a DPC's routine.
@@ -97,21 +111,56 @@ pub(super) fn run(dpc: GuestPtr<KDPC>) {
     call_back("DPC", DISPATCH, DeferredRoutine, &arguments);
 }
 
+thread_local! {
+    /// Whether this thread runs the DPCs of all processors.
+    static SERVES: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread has queued DPCs that wait until its IRQL falls below `DISPATCH_LEVEL`.
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether this thread runs the DPCs of all processors.
+pub(super) fn serves() -> bool {
+    SERVES.get()
+}
+
+/// Notes that a DPC waits for this thread to leave `DISPATCH_LEVEL`.
+pub(super) fn hold() {
+    HOLDS.set(true);
+}
+
+/// Called when this thread may have left `DISPATCH_LEVEL`. Lets the DPCs run that waited for that. Returns whether there were any.
+pub(crate) fn release(irql: u8) -> bool {
+    if irql >= DISPATCH || !HOLDS.replace(false) {
+        return false;
+    }
+    kernel().scheduler.change(|state| state.release_deferred(thread::number()));
+    true
+}
+
+/// Like [`release`], and waits until they have run: they interrupt the thread.
+pub(super) fn interrupt(irql: u8) {
+    if release(irql) {
+        kernel().scheduler.wait_for_deferred();
+    }
+}
+
 /// Makes the calling thread, with this number, run deferred jobs forever.
 pub fn serve(number: u32) {
     let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else { return };
+    SERVES.set(true);
     let scheduler = &kernel().scheduler;
     loop {
-        let (key, job) = scheduler.serve(Jobs::Deferred, |state| {
-            if state.interrupted != 0 {
-                return None;
-            }
-            let job = state.deferred.pop_front()?;
-            state.begin_job(job.0);
+        let Deferred { key, job, .. } = scheduler.serve(Jobs::Deferred, |state| {
+            let next = state.take_deferred()?;
+            state.begin_job(next.key);
             state.in_dpc = true;
-            Some(job)
+            state.interrupts = next.owner;
+            Some(next)
         });
         job();
-        scheduler.end_job(key, |state| state.in_dpc = false);
+        scheduler.end_job(key, |state| {
+            state.in_dpc = false;
+            state.interrupts = None;
+        });
     }
 }

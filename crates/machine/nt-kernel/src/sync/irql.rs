@@ -8,6 +8,7 @@ use nt_processor::memory::Fault;
 use nt_verifier::routine::{ANY, APC, DISPATCH, Irql, Out, routines};
 use nt_verifier::verify::{self, Rule, Wdm};
 
+use super::dpc;
 use crate::pool::paging;
 
 routines! { pub(super) ROUTINES;
@@ -149,6 +150,7 @@ pub fn lower(irql: u8) {
         verify::find(Rule::IrqlTooLow, format_args!("lowers the IRQL from {old} to {irql}"));
     }
     thread::set_irql(irql);
+    dpc::interrupt(irql);
 }
 
 /// Raises the IRQL for the driver, which must restore it.
@@ -208,6 +210,7 @@ pub(crate) fn change_silently(irql: u8) {
         _ if irql > old => raised.push(old),
         _ => {}
     });
+    dpc::release(irql);
     page_out_at(irql);
 }
 

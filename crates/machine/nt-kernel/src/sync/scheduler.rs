@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 
 use nt_processor::coverage::callbacks;
 use nt_processor::cpu::thread;
+use nt_verifier::routine::DISPATCH;
 use nt_verifier::verify;
 
+use super::dpc;
 use super::sleepers::{Channel, Sleeper};
 pub use super::state::{Action, Jobs, State, Timer};
 use super::waiters::Waitable;
@@ -361,6 +363,25 @@ impl Scheduler {
     /// Returns whether the thread that serves requests only waits for DPCs and work items of other threads.
     pub fn is_settling(&self) -> bool {
         self.settling.load(Ordering::Relaxed)
+    }
+
+    /// Queues a DPC on the processor of this thread. Below `DISPATCH_LEVEL`, the DPC interrupts this thread at once, so it has run on
+    /// return; otherwise it runs when the IRQL falls below that. Returns whether it was queued now.
+    pub fn defer(&self, key: u64, job: impl FnOnce() + Send + 'static) -> bool {
+        let owner = (thread::is_attached() && !dpc::serves()).then(thread::number);
+        let is_held = owner.is_some() && thread::irql() >= DISPATCH;
+        let is_new = self.change(|state| state.defer_for(owner, is_held, key, Box::new(job)));
+        if is_new && is_held {
+            dpc::hold();
+        } else if is_new && owner.is_some() {
+            self.wait_for_deferred();
+        }
+        is_new
+    }
+
+    /// Waits until the DPCs that were queued on the processor of this thread have run.
+    pub(super) fn wait_for_deferred(&self) {
+        self.wait(None, |state| (!state.defers_for(thread::number())).then_some(()));
     }
 
     /// Waits until a job is no longer running.

@@ -26,6 +26,17 @@ pub enum Jobs {
     Work,
 }
 
+/// A DPC that is queued.
+pub struct Deferred {
+    /// Identifies the DPC: the address of a KDPC or of a framework object.
+    pub(super) key: u64,
+    pub(super) job: Job,
+    /// The thread on whose processor it runs. Each thread acts as a processor of its own; a timer's DPC has none.
+    pub(super) owner: Option<u32>,
+    /// The owner is at `DISPATCH_LEVEL` or above, so the DPC cannot interrupt it yet.
+    is_held: bool,
+}
+
 /// A timer that is set.
 #[derive(Clone)]
 pub struct Timer {
@@ -57,16 +68,16 @@ pub struct State {
     pub(super) turns: Option<Turns>,
     /// The timers that are set.
     pub timers: Vec<Timer>,
-    /// The DPCs that are queued, with their keys.
-    pub deferred: VecDeque<(u64, Job)>,
+    /// The DPCs that are queued.
+    pub deferred: VecDeque<Deferred>,
     /// The work items that are queued, with their keys.
     pub work: VecDeque<(u64, Job)>,
-    /// Service routines that run: what they defer waits for them, as on the processor that they interrupt.
-    pub(crate) interrupted: usize,
     /// The keys of the jobs that are running, DPCs and work items, and their threads.
     active: Vec<(u64, std_thread::ThreadId)>,
     /// Whether a DPC is running. One thread runs them all.
     pub(super) in_dpc: bool,
+    /// The owner of the DPC that is running.
+    pub(super) interrupts: Option<u32>,
     pub(super) waiters: Waiters,
     /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
     pub(super) readers: SortedMap<(u64, u64), u32>,
@@ -110,7 +121,7 @@ impl State {
 
     /// Returns whether no thread, DPC or work item can continue now.
     pub(super) fn is_idle(&self) -> bool {
-        self.running == 0 && self.deferred.is_empty() && self.work.is_empty() && !self.sleepers.is_one_woken()
+        self.running == 0 && !self.can_run_deferred() && self.work.is_empty() && !self.sleepers.is_one_woken()
     }
 
     /// Returns the next time at which a timer is due or a wait times out.
@@ -123,7 +134,7 @@ impl State {
     pub(super) fn is_stuck(&self) -> bool {
         self.running == 0
             && !self.sleepers.is_empty()
-            && self.deferred.is_empty()
+            && !self.can_run_deferred()
             && self.work.is_empty()
             && self.timers.is_empty()
             && self.sleepers.first_deadline().is_none()
@@ -149,7 +160,8 @@ impl State {
                 self.waiters.satisfy(object);
             }
             if let Some(action) = action {
-                self.deferred.push_back((key, Box::new(move || action())));
+                let job = Box::new(move || action());
+                self.deferred.push_back(Deferred { key, job, owner: None, is_held: false });
             }
             self.sleepers.wake_object(signals.map_or(0, GuestPtr::address));
             fired = true;
@@ -171,18 +183,46 @@ impl State {
 
     /// Queues a DPC unless it is already queued. Returns whether it was queued now.
     pub fn defer(&mut self, key: u64, job: impl FnOnce() + Send + 'static) -> bool {
-        let is_new = self.deferred.iter().all(|(known, _)| *known != key);
+        self.defer_for(None, false, key, Box::new(job))
+    }
+
+    /// Queues a DPC for the processor of a thread.
+    pub(super) fn defer_for(&mut self, owner: Option<u32>, is_held: bool, key: u64, job: Job) -> bool {
+        let is_new = self.deferred.iter().all(|known| known.key != key);
         if is_new {
             thread::job_queued();
-            self.deferred.push_back((key, Box::new(job)));
+            self.deferred.push_back(Deferred { key, job, owner, is_held });
         }
         is_new
+    }
+
+    /// Returns whether a DPC is queued that can run now.
+    fn can_run_deferred(&self) -> bool {
+        self.deferred.iter().any(|known| !known.is_held)
+    }
+
+    /// Takes the first DPC that can run now from the queue.
+    pub(super) fn take_deferred(&mut self) -> Option<Deferred> {
+        let next = self.deferred.iter().position(|known| !known.is_held)?;
+        self.deferred.remove(next)
+    }
+
+    /// Lets the DPCs run that waited for a thread to leave `DISPATCH_LEVEL`.
+    pub(super) fn release_deferred(&mut self, owner: u32) {
+        for known in self.deferred.iter_mut().filter(|known| known.owner == Some(owner)) {
+            known.is_held = false;
+        }
+    }
+
+    /// Returns whether a DPC of a thread's processor has not ended.
+    pub(super) fn defers_for(&self, owner: u32) -> bool {
+        self.interrupts == Some(owner) || self.deferred.iter().any(|known| known.owner == Some(owner))
     }
 
     /// Removes a DPC from the queue. Returns whether it was queued.
     pub fn undefer(&mut self, key: u64) -> bool {
         let before = self.deferred.len();
-        self.deferred.retain(|(known, _)| *known != key);
+        self.deferred.retain(|known| known.key != key);
         self.deferred.len() != before
     }
 
@@ -204,7 +244,7 @@ impl State {
 
     /// Returns whether a DPC or a work item is queued or running.
     pub fn is_pending(&self, key: u64) -> bool {
-        self.deferred.iter().any(|(known, _)| *known == key) || self.has_work(key) || self.runs(key)
+        self.deferred.iter().any(|known| known.key == key) || self.has_work(key) || self.runs(key)
     }
 
     /// Returns whether this thread runs a job.
@@ -244,9 +284,24 @@ mod tests {
         let mut state = State { timers: vec![timer(1, 30, 0), timer(2, 10, 10), timer(3, 30, 0)], ..State::default() };
         assert!(!state.fire(9));
         assert!(state.fire(30));
-        let order: Vec<u64> = state.deferred.iter().map(|(key, _)| *key).collect();
+        let order: Vec<u64> = state.deferred.iter().map(|known| known.key).collect();
         assert_eq!(order, [2, 2, 1, 2, 3]);
         assert_eq!(state.timers.len(), 1);
+    }
+
+    #[test]
+    fn a_dpc_waits_until_its_processor_is_below_dispatch_level() {
+        let mut state = State::default();
+        assert!(state.defer_for(Some(7), true, 1, Box::new(|| {})));
+        assert!(!state.defer_for(Some(7), true, 1, Box::new(|| {})), "it is queued already");
+        assert!(state.defer(2, || {}));
+        let next = |state: &mut State| state.take_deferred().map(|known| known.key);
+        assert_eq!(next(&mut state), Some(2), "another processor does not wait for this one");
+        assert_eq!(next(&mut state), None);
+        assert!(state.defers_for(7));
+        state.release_deferred(7);
+        assert_eq!(next(&mut state), Some(1));
+        assert!(!state.defers_for(7));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use nt_verifier::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out,
 use nt_verifier::verify::{self, At, Rule};
 use windows_constants::object::ThreadObject;
 
+use super::dpc;
 use super::event;
 use super::process::{self, SYSTEM};
 use crate::ex::handle::KernelHandle;
@@ -152,6 +153,7 @@ fn finished(object: GuestPtr<THREAD>, number: u32) {
         threads.ended.insert(object.address(), number);
     }
     thread::withdraw(number);
+    dpc::release(PASSIVE);
     event::signal(object.Header(), 1).or_stop();
     scheduler.end();
 }

@@ -134,8 +134,6 @@ struct Connected {
     /// The physical device; NULL for every device.
     device: GuestPtr<DEVICE_OBJECT>,
     number: u32,
-    /// The routine runs at passive level, so DPCs can run while it waits.
-    is_passive: bool,
     serve: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -155,23 +153,21 @@ pub fn new_object(service: Service) -> Outcome<Object> {
     Ok(object)
 }
 
-/// Connects an object to an interrupt of a device. `serve` returns whether it handled the interrupt. It runs at passive
-/// level if `is_passive` is set, otherwise at the IRQL of the interrupt.
+/// Connects an object to an interrupt of a device. `serve` returns whether it handled the interrupt.
 pub fn listen(
     object: Object,
     device: GuestPtr<DEVICE_OBJECT>,
     interrupt: Interrupt,
-    is_passive: bool,
     serve: impl Fn() -> bool + Send + Sync + 'static,
 ) {
-    let connected = Connected { object, device, number: interrupt.number, is_passive, serve: Arc::new(serve) };
+    let connected = Connected { object, device, number: interrupt.number, serve: Arc::new(serve) };
     lock(&kernel().interrupts).connected.push(connected);
 }
 
 /// Connects a service routine of the driver.
 fn connect(object: Object, device: GuestPtr<DEVICE_OBJECT>, interrupt: Interrupt, by_message: bool, from: u64) {
     let message = interrupt.message.filter(|_| by_message);
-    listen(object, device, interrupt, false, move || {
+    listen(object, device, interrupt, move || {
         let serve = |irql: u8| {
             let routine = object.ServiceRoutine().read()?;
             let context = object.ServiceContext().read()?;
@@ -232,22 +228,13 @@ pub fn release(kind: LockKind, object: Object, old: u8) -> Result<(), Fault> {
 /// Raises an interrupt of a device: calls the connected service routines until one handles the interrupt. Returns
 /// whether one did, or `None` if none is connected.
 pub fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool> {
-    let Kernel { interrupts, scheduler, .. } = kernel();
-    let connected = lock(interrupts).connected.clone();
+    let connected = lock(&kernel().interrupts).connected.clone();
     let of_device = |known: &&Connected| known.number == number && (known.device.is_null() || known.device == device);
     let connected: Vec<&Connected> = connected.iter().filter(of_device).collect();
     if connected.is_empty() {
         return None;
     }
-    Some(connected.into_iter().any(|known| {
-        if known.is_passive {
-            return (known.serve)();
-        }
-        scheduler.change(|state| state.interrupted += 1);
-        let claimed = (known.serve)();
-        scheduler.change(|state| state.interrupted -= 1);
-        claimed
-    }))
+    Some(connected.into_iter().any(|known| (known.serve)()))
 }
 
 fn connect_ex(params: GuestPtr<IO_CONNECT_INTERRUPT_PARAMETERS>, from: u64) -> Outcome {

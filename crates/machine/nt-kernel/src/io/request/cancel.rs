@@ -9,7 +9,7 @@ use nt_verifier::routine::{DISPATCH, Irql, Out, routines};
 use nt_verifier::verify::locks::LockKind;
 use nt_verifier::verify::{self, At, Rule};
 
-use crate::sync::irql;
+use crate::sync::{dpc, irql};
 use crate::{Kernel, kernel, lock};
 
 /// What stands for the address of the cancel spin lock, which drivers do not know.
@@ -92,5 +92,6 @@ pub fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
         release(old);
     }
     thread::set_irql(old);
+    dpc::release(old);
     Ok(true)
 }
