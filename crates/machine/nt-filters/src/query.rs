@@ -1,6 +1,7 @@
 //! What minifilters can ask the filter manager: about volumes, files, requestors and routines.
 
 use etw_types::NtStatus;
+use nt_kernel::ex::handle::KernelHandle;
 use nt_kernel::io::file::volume;
 use nt_kernel::pool::{self, Kind};
 use nt_kernel::sync::process;
@@ -192,18 +193,18 @@ routines! { pub(super) ROUTINES;
     fn FltObjectDereference(_object: Ignored<GuestPtr<Opaque>>) {}
 
     #[irql(DISPATCH), module(FILTER_MANAGER)]
-    fn FltGetRequestorProcess(_data: Ignored<Data>) -> GuestPtr<THREAD> {
-        process::process()
+    fn FltGetRequestorProcess(data: Data) -> GuestPtr<THREAD> {
+        process::by_id(requestor(data)).unwrap_or_else(process::process)
     }
 
     #[irql(DISPATCH), module(FILTER_MANAGER)]
-    fn FltGetRequestorProcessId(_data: Ignored<Data>) -> u32 {
-        process::process_id(process::process()) as u32
+    fn FltGetRequestorProcessId(data: Data) -> u32 {
+        requestor(data) as u32
     }
 
     #[irql(DISPATCH), module(FILTER_MANAGER)]
-    fn FltGetRequestorProcessIdEx(_data: Ignored<Data>) -> nt_kernel::ex::handle::KernelHandle {
-        nt_kernel::ex::handle::KernelHandle::new(process::process_id(process::process()))
+    fn FltGetRequestorProcessIdEx(data: Data) -> KernelHandle {
+        KernelHandle::new(requestor(data))
     }
 
     /// Services and drivers run in session 0, and the programs of this host, too.
@@ -322,6 +323,11 @@ routines! { pub(super) ROUTINES;
     fn FltFreePoolAlignedWithTag(_instance: Ignored<InstanceId>, memory: GuestPtr<Opaque>, tag: u32) {
         pool::free(memory.address(), Some(tag));
     }
+}
+
+/// Returns the process that an operation comes from.
+fn requestor(data: Data) -> u64 {
+    state().operations.get(&data).map_or(process::SYSTEM, |operation| operation.process)
 }
 
 fn give_volume(place: Out<VolumeId>) -> Outcome {

@@ -1,6 +1,7 @@
 //! The makers of operations: create one, start it, and wait for its end.
 
 use etw_types::NtStatus;
+use nt_kernel::sync::process;
 use nt_kernel::{Kernel, call_back, kernel, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{FLT_OPERATION, FLT_RELATED_OBJECTS, IO_STATUS_BLOCK};
@@ -64,6 +65,7 @@ pub(super) fn create(request: &Request) -> Outcome<Data> {
     let operation = Operation {
         major: request.major,
         file: request.file,
+        process: process::current_id(),
         stage: Stage::Running,
         is_reached: !below.is_empty(),
         below,

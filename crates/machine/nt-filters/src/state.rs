@@ -213,6 +213,8 @@ pub(super) struct Current {
 pub(super) struct Operation {
     pub(super) major: u8,
     pub(super) file: File,
+    /// The process that it comes from.
+    pub(super) process: u64,
     pub(super) stage: Stage,
     /// The instances that have not seen it, the highest first.
     pub(super) below: VecDeque<InstanceId>,

@@ -3,6 +3,7 @@
 use etw_types::NtStatus;
 use nt_kernel::io::file::file_object;
 use nt_kernel::io::text::new_string;
+use nt_kernel::sync::process;
 use nt_kernel::sync::worker::submit;
 use nt_kernel::{Kernel, RequestKind, call_back, kernel};
 use nt_processor::layout::UNICODE_STRING;
@@ -18,8 +19,8 @@ use crate::object::attributes::Attributes;
 use crate::object::kind::Kind;
 use crate::object::{self, life};
 use crate::queue::{self, deliver, preprocess};
+use crate::request::Request;
 use crate::request::{self, client};
-use crate::request::{Request, SYSTEM_PROCESS};
 use crate::state::with;
 use crate::{Handle, sync};
 
@@ -40,9 +41,9 @@ functions! { pub(crate) FUNCTIONS;
         with_file(file, |file| file.name)
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH)]
     fn WdfFileObjectGetInitiatorProcessId(file: Handle) -> u32 {
-        with_file(file, |_| SYSTEM_PROCESS)
+        with_file(file, |file| file.process) as u32
     }
 }
 
@@ -52,6 +53,8 @@ struct File {
     device: Handle,
     /// The part of the name that follows the device's name; NULL if the driver does not use file objects.
     name: GuestPtr<UNICODE_STRING>,
+    /// The process that opened it.
+    process: u64,
 }
 
 impl Kind for File {
@@ -111,7 +114,8 @@ fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
         Some(events) => (events.attributes, new_string(name)?),
         None => (Attributes::default(), GuestPtr::NULL),
     };
-    let file = object::create_with(0, &attributes, Some(device), File { device, name })?;
+    let file =
+        object::create_with(0, &attributes, Some(device), File { device, name, process: process::current_id() })?;
     let status = preprocess::through(device, (IRP_MJ_CREATE, 0), file, move || match events {
         Some(events) => create(device, file, events.create).unwrap_or(NtStatus::InsufficientResources),
         None => NtStatus::Success,

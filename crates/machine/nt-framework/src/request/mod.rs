@@ -9,6 +9,7 @@ pub(crate) mod user_buffers;
 
 use etw_types::NtStatus;
 use nt_kernel::io::request::client::Packet;
+use nt_kernel::sync::process;
 use nt_kernel::{RequestKind, kernel};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};
@@ -22,9 +23,6 @@ use crate::object::kind::Kind;
 use crate::request::buffers::{Buffers, free_list};
 use crate::state::with;
 use crate::{Handle, object};
-
-/// The number of the System process.
-pub(super) const SYSTEM_PROCESS: u32 = 4;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
@@ -81,9 +79,9 @@ functions! { pub(super) FUNCTIONS;
         with_request(request, |_| UserMode)
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH)]
     fn WdfRequestGetRequestorProcessId(request: Handle) -> u32 {
-        with_request(request, |_| SYSTEM_PROCESS)
+        with_request(request, |request| request.process) as u32
     }
 
     #[irql(DISPATCH), fixed]
@@ -122,6 +120,8 @@ pub(super) struct Request {
     pub(super) information: u64,
     /// The driver created the request.
     pub(super) is_own: bool,
+    /// The process of the client; 0 for a request of the driver's own.
+    pub(super) process: u64,
     /// The request is completed, and exists only because of the driver's references.
     pub(super) is_completed: bool,
     /// The driver has the request.
@@ -270,6 +270,7 @@ pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) ->
 pub(super) fn create(device: Handle, request: Request) -> Outcome<Handle> {
     let attributes = with_device(device, |device| device.init.request);
     let file = request.file;
+    let request = Request { process: process::current_id(), ..request };
     let handle = object::create_with(0, &attributes, Some(device), request)?;
     if !file.is_null() {
         with(|framework| framework.through_files.insert((file, handle)));

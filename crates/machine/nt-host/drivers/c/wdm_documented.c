@@ -6,6 +6,7 @@
 #undef PsGetCurrentThread
 
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
+#define IDS 0x222004
 #define GET_ID 1    /* EVENT_ACTIVITY_CTRL_GET_ID */
 #define SET_ID 2    /* EVENT_ACTIVITY_CTRL_SET_ID */
 #define CREATE_ID 3 /* EVENT_ACTIVITY_CTRL_CREATE_ID */
@@ -34,19 +35,41 @@ static NTSTATUS IsContext(BOOLEAN Expected)
     ROUTINE(BOOLEAN, IoIsSystemThread, PVOID);
     ROUTINE(PVOID, PsGetCurrentThread, VOID);
     ROUTINE(NTSTATUS, EtwActivityIdControl, ULONG, GUID *);
+    ROUTINE(PVOID, IoGetCurrentProcess, VOID);
+    ROUTINE(HANDLE, PsGetProcessId, PVOID);
+    ROUTINE(BOOLEAN, PsIsSystemProcess, PVOID);
     GUID copy = id, found;
     NTSTATUS status = EtwActivityIdControl(SET_ID, &copy);
 
     CHECK(PsIsSystemThread(PsGetCurrentThread()) == !Expected && IoIsSystemThread(PsGetCurrentThread()) == !Expected);
+    CHECK((PsGetCurrentProcessId() == (HANDLE)4) == !Expected);
+    CHECK(PsGetProcessId(IoGetCurrentProcess()) == PsGetCurrentProcessId());
+    CHECK(PsIsSystemProcess(IoGetCurrentProcess()) == !Expected);
     CHECK(status == (Expected ? 0 : STATUS_NOT_SUPPORTED));
     CHECK(EtwActivityIdControl(GET_ID, &found) == status);
     CHECK(!Expected || RtlCompareMemory(&found, &id, sizeof id) == sizeof id);
     return 0;
 }
 
+static HANDLE Elsewhere;
+
+static VOID NTAPI InDpc(PKDPC Dpc, PVOID Context, PVOID First, PVOID Second)
+{
+    (void)Dpc, (void)Context, (void)First, (void)Second;
+    Elsewhere = PsGetCurrentProcessId();
+}
+
 static NTSTATUS Context(void)
 {
-    return IsContext(TRUE);
+    static KDPC dpc;
+    NTSTATUS status = IsContext(TRUE);
+
+    CHECK(status == 0);
+    KeInitializeDpc(&dpc, InDpc, NULL);
+    CHECK(KeInsertQueueDpc(&dpc, NULL, NULL));
+    KeFlushQueuedDpcs();
+    CHECK(Elsewhere == (HANDLE)4);
+    return 0;
 }
 
 static UNICODE_STRING *GivenPath, OwnPath;
@@ -372,9 +395,21 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
+    PIO_STACK_LOCATION place = IoGetCurrentIrpStackLocation(Irp);
+    ULONG *ids = Irp->AssociatedIrp.SystemBuffer;
+
     (void)Device;
-    if (IoGetCurrentIrpStackLocation(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+    if (place->MajorFunction == IRP_MJ_CREATE) {
+        place->FileObject->FsContext = PsGetCurrentProcessId();
+    }
+    if (place->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
+    }
+    if (place->Parameters.DeviceIoControl.IoControlCode == IDS) {
+        ids[0] = (ULONG)(ULONG_PTR)place->FileObject->FsContext;
+        ids[1] = (ULONG)(ULONG_PTR)PsGetCurrentProcessId();
+        ids[2] = (ULONG)CALL(ANY, "IoGetRequestorProcessId", Irp);
+        return Finish(Irp, 0, 3 * sizeof(ULONG));
     }
     return RUN_STEPS(Irp);
 }

@@ -48,9 +48,9 @@ static NTSTATUS Processes(void)
     ROUTINE(NTSTATUS, PsLookupProcessByProcessId, HANDLE, PVOID *);
     PVOID object = NULL, system = *(PVOID *)LookUp(L"PsInitialSystemProcess");
 
-    CHECK(PsGetCurrentProcess() == system && *(UCHAR *)system == 3);
+    CHECK(PsGetCurrentProcess() != system && *(UCHAR *)PsGetCurrentProcess() == 3 && *(UCHAR *)system == 3);
     CHECK(*(UCHAR *)PsGetCurrentThread() == 6 && PsGetProcessId(system) == (HANDLE)4);
-    CHECK(PsGetThreadProcessId(PsGetCurrentThread()) == (HANDLE)4);
+    CHECK(PsGetThreadProcessId(PsGetCurrentThread()) == PsGetProcessId(PsGetCurrentProcess()));
     CHECK(PsLookupThreadByThreadId(PsGetThreadId(PsGetCurrentThread()), &object) == 0);
     CHECK(object == PsGetCurrentThread());
     ObfDereferenceObject(object);

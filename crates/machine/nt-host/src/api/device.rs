@@ -81,6 +81,26 @@ impl Device {
         self.host.open_with(&Request::Open { device: self.number })
     }
 
+    /// Opens the device as the program with this number does: each number is a process of its own. Other requests come from the
+    /// program with number 0.
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("driver.sys").start()?;
+    /// let device = host.add_device()?;
+    /// let file = device.open()?;
+    /// let of_another_process = device.open_as(1)?;
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Device::open`].
+    pub fn open_as(&self, program: u16) -> Result<File, Error> {
+        self.host.open_with(&Request::OpenAs { device: self.number, program })
+    }
+
     /// Removes the device in an orderly way, as when it is disabled.
     ///
     /// # Errors

@@ -123,6 +123,7 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
             Reply::Number { number: machine.begin(DeviceId::from_int(device), &request) }
         }
         Request::Open { device } => file(machine.open(DeviceId::from_int(device))),
+        Request::OpenAs { device, program } => file(machine.open_as(DeviceId::from_int(device), program)),
         Request::OpenName { name } => file(machine.open_name(&name)),
         Request::Close { file } if machine.close(FileId::from_int(file)) => done(),
         Request::Close { .. } => NOT_OPEN,

@@ -47,6 +47,8 @@ messages! {
         Begin { device: u64, request: IoRequest } = 17,
         /// Open a device; the reply is the number of the file.
         Open { device: u64 } = 6,
+        /// Open a device as another program does.
+        OpenAs { device: u64, program: u16 } = 37,
         /// Open a device by name or symbolic link.
         OpenName { name: String } = 7,
         /// Close a file.

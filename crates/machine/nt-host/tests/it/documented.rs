@@ -45,6 +45,24 @@ steps! { framework_source, framework("kmdf_documented");
     secure_open_is_always_a_characteristic,
 }
 
+/// The process that a file was opened in, that a request of it was sent in, and the one that `IoGetRequestorProcessId` returns.
+#[test]
+fn a_dispatch_routine_runs_in_the_process_of_its_client() {
+    let host = driver(0).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let files = [device.open(), device.open_as(1), device.open_as(2)].map(|file| file.expect("a file"));
+    let processes = files.each_ref().map(|file| {
+        let output = file.ioctl(0x0022_2004, &[], 12).expect("a reply").output;
+        let ids: Vec<u32> = output.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
+        assert!(ids.iter().all(|id| *id == ids[0]), "created, dispatched and sent in one process: {ids:?}");
+        ids[0]
+    });
+    assert!(!processes.contains(&4), "not the system process: {processes:?}");
+    assert!(processes.iter().all(|id| processes.iter().filter(|other| *other == id).count() == 1), "{processes:?}");
+    drop(files);
+    host.unload().expect("unload").assert_clean();
+}
+
 #[test]
 fn the_irql_limit_of_a_routine_can_depend_on_its_arguments() {
     let host = driver(1).start().expect("DriverEntry");

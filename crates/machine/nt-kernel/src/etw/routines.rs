@@ -17,7 +17,8 @@ use windows_constants::tracing::EVENT_ACTIVITY_CTRL_CREATE_ID;
 
 use super::data::EventData;
 use crate::config::Config;
-use crate::{Kernel, call_back, kernel, lock, request_rules};
+use crate::sync::process;
+use crate::{Kernel, call_back, kernel, lock};
 
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NtStatus::NoMemory)]
@@ -112,7 +113,7 @@ routines! { pub(super) ROUTINES;
         let Kernel { engine, etw, .. } = kernel();
         let mut id = place.id()?;
         // A dispatch routine runs on the thread of its client, which can store an id. System threads cannot.
-        let result = if request_rules::is_for_user() {
+        let result = if process::is_client() {
             engine.user_activity_id_control(code, &mut id)
         } else {
             engine.activity_id_control(code, &mut id)

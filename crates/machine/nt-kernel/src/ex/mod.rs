@@ -11,7 +11,7 @@ mod notify;
 pub mod object;
 pub(crate) mod paths;
 mod query;
-mod raise;
+pub(crate) mod raise;
 mod recorder;
 mod reference;
 mod system;

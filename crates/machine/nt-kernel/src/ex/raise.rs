@@ -9,6 +9,8 @@ use nt_processor::layout::{
 };
 use nt_processor::memory::{Fault, GuestPtr, Opaque, Plain};
 
+use windows_constants::object::ProcessObject;
+
 use super::keys::{self, Change, KeyOperation};
 use super::notify::{About, Notifications, Text, call_routine};
 use crate::pool::Pool;
@@ -198,11 +200,24 @@ fn each(
     Notified { called: routines.len() as u32, ..Notified::default() }
 }
 
+/// The maximum length of the name that `PsGetProcessImageFileName` returns.
+const MAX_NAME: usize = 15;
+
+/// Creates the object of a process that runs the image at this path. The name of the image follows it.
+pub(crate) fn new_process(id: u64, image: &str) -> Result<GuestPtr<THREAD>, Fault> {
+    let Kernel { pool, threads, .. } = kernel();
+    let memory: GuestPtr<u8> = lock(pool).new_objects((size_of::<THREAD>() + MAX_NAME + 1) as u64);
+    let object = memory.cast::<THREAD>();
+    object.Header().initialize(ProcessObject, 0)?;
+    let name = image.rsplit('\\').next().unwrap_or(image).as_bytes();
+    object.after::<u8>().write_all(name.get(..MAX_NAME).unwrap_or(name))?;
+    lock(threads).processes.insert(id, (object, image.to_owned()));
+    Ok(object)
+}
+
 fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -> Result<Notified, Fault> {
-    let Kernel { notifications, pool, threads, .. } = kernel();
-    let object: GuestPtr<THREAD> = lock(pool).new_object();
-    object.Header().initialize(3, 0)?;
-    lock(threads).processes.insert(process, (object, image.to_owned()));
+    let Kernel { notifications, pool, .. } = kernel();
+    let object = new_process(process, image)?;
     let image = text(pool, image)?;
     let command_line = text(pool, command_line)?;
     let info = new(

@@ -1,4 +1,5 @@
-//! Processes and threads by ID and object. The driver runs in one process: the system process.
+//! Processes and threads by ID and object. The driver's own threads are in the system process; while a thread begins a request of a
+//! client, it is in the client's process.
 
 use std::cell::Cell;
 
@@ -6,24 +7,27 @@ use etw_types::NtStatus;
 use nt_processor::cpu::stack::Stack;
 use nt_processor::cpu::thread;
 use nt_processor::layout::{CLIENT_ID, THREAD};
-use nt_processor::memory::{Code, Fault, GuestPtr, Opaque};
+use nt_processor::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use nt_verifier::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 use windows_constants::processor::ALL_PROCESSOR_GROUPS;
 
 use super::thread::Threads;
 use crate::ex::handle::KernelHandle;
-use crate::ex::object;
-use crate::{call_back, kernel, lock, request_rules};
+use crate::ex::{object, raise};
+use crate::{call_back, kernel, lock};
 
 /// The ID of the system process.
 pub const SYSTEM: u64 = 4;
+/// The ID of the process of clients that name no other one.
+pub const CLIENT: u64 = 0x1000;
+const CLIENT_IMAGE: &str = r"\Device\HarddiskVolume1\client.exe";
 /// The affinity mask of the processors in the only group.
 const PROCESSORS: u64 = 3;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
     fn PsGetCurrentProcessId() -> KernelHandle {
-        KernelHandle::new(SYSTEM)
+        KernelHandle::new(current_id())
     }
 
     #[irql(ANY)]
@@ -33,32 +37,32 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn IoGetCurrentProcess() -> GuestPtr<THREAD> {
-        process()
+        current()
     }
 
     #[irql(ANY)]
     fn PsGetCurrentProcess() -> GuestPtr<THREAD> {
-        process()
+        current()
     }
 
     #[irql(ANY)]
-    fn PsGetThreadProcess(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<THREAD> {
-        process()
+    fn PsGetThreadProcess(thread: GuestPtr<Opaque>) -> GuestPtr<THREAD> {
+        of_thread(thread)
     }
 
     #[irql(ANY)]
-    fn IoThreadToProcess(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<THREAD> {
-        process()
+    fn IoThreadToProcess(thread: GuestPtr<Opaque>) -> GuestPtr<THREAD> {
+        of_thread(thread)
     }
 
     #[irql(ANY)]
-    fn PsGetThreadProcessId(_thread: Ignored<GuestPtr<THREAD>>) -> KernelHandle {
-        KernelHandle::new(SYSTEM)
+    fn PsGetThreadProcessId(thread: GuestPtr<Opaque>) -> KernelHandle {
+        KernelHandle::new(process_id(of_thread(thread)))
     }
 
     #[irql(ANY)]
     fn PsGetCurrentThreadProcessId() -> KernelHandle {
-        KernelHandle::new(SYSTEM)
+        KernelHandle::new(current_id())
     }
 
     #[irql(ANY)]
@@ -77,9 +81,9 @@ routines! { pub(super) ROUTINES;
         is_system_thread(thread)
     }
 
-    #[irql(ANY), fixed]
-    fn PsIsSystemProcess(_process: Ignored<GuestPtr<THREAD>>) -> bool {
-        true
+    #[irql(ANY)]
+    fn PsIsSystemProcess(wanted: GuestPtr<THREAD>) -> bool {
+        wanted == process()
     }
 
     #[irql(ANY), fixed]
@@ -87,9 +91,10 @@ routines! { pub(super) ROUTINES;
         false
     }
 
+    /// The name follows the object.
     #[irql(ANY)]
-    fn PsGetProcessImageFileName(_process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<u8> {
-        process().after()
+    fn PsGetProcessImageFileName(process: GuestPtr<THREAD>) -> GuestPtr<u8> {
+        process.after()
     }
 
     #[irql(ANY), fixed]
@@ -112,9 +117,10 @@ routines! { pub(super) ROUTINES;
         0
     }
 
-    #[irql(ANY), fixed]
-    fn PsIsProtectedProcess(_process: Ignored<GuestPtr<THREAD>>) -> bool {
-        true
+    /// The system process is protected, and clients are not.
+    #[irql(ANY)]
+    fn PsIsProtectedProcess(wanted: GuestPtr<THREAD>) -> bool {
+        wanted == process()
     }
 
     #[irql(ANY), fixed]
@@ -171,7 +177,7 @@ routines! { pub(super) ROUTINES;
         done(())
     }
 
-    /// Every thread is always in the only process.
+    /// Addresses are those of the only address space, so a thread need not change the process.
     #[irql(APC), fixed]
     fn KeStackAttachProcess(_process: Ignored<GuestPtr<THREAD>>, _state: Ignored<GuestPtr<Opaque>>) {}
 
@@ -349,10 +355,46 @@ fn processors(group: u16) -> u32 {
     if matches!(group, 0 | ALL_PROCESSOR_GROUPS) { PROCESSORS.count_ones() } else { 0 }
 }
 
+thread_local! {
+    /// The process that this thread is in.
+    static CURRENT: Cell<u64> = const { Cell::new(SYSTEM) };
+}
+
+/// Runs `body` in the process of a client, which is created unless it exists: what a client does reaches the driver on the client's thread.
+pub fn in_client<R>(id: u64, body: impl FnOnce() -> R) -> R {
+    if by_id(id).is_none() {
+        raise::new_process(id, CLIENT_IMAGE).or_stop();
+    }
+    let outer = CURRENT.replace(id);
+    let result = body();
+    CURRENT.set(outer);
+    result
+}
+
+/// Returns whether this thread is that of a client.
+pub(crate) fn is_client() -> bool {
+    CURRENT.get() != SYSTEM
+}
+
+/// Returns the ID of the process that this thread is in.
+pub fn current_id() -> u64 {
+    CURRENT.get()
+}
+
+/// Returns the process that this thread is in.
+pub fn current() -> GuestPtr<THREAD> {
+    by_id(current_id()).unwrap_or_else(process)
+}
+
+/// Returns the process of a thread. Only the current thread can be that of a client.
+fn of_thread(wanted: GuestPtr<Opaque>) -> GuestPtr<THREAD> {
+    if wanted == thread::object() { current() } else { process() }
+}
+
 /// Returns whether a thread is a system thread: all but one that runs a dispatch routine for a program. Only the current thread
 /// can be asked about; others are the driver's own, as a rule.
 fn is_system_thread(wanted: GuestPtr<Opaque>) -> bool {
-    wanted != thread::object() || !request_rules::is_for_user()
+    wanted != thread::object() || !is_client()
 }
 
 /// Returns the object of the system process.

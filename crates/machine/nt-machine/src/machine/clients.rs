@@ -8,6 +8,7 @@ use nt_kernel::io::device::stack;
 use nt_kernel::io::file::file_object;
 use nt_kernel::io::request::client::Mode;
 use nt_kernel::io::request::exchange;
+use nt_kernel::sync::process::in_client;
 use nt_kernel::{Answer, IoRequest, lock};
 use nt_processor::cpu::thread;
 use nt_processor::layout::{DEVICE_OBJECT, FILE_OBJECT};
@@ -59,7 +60,7 @@ impl Sent {
 pub(super) struct Begun {
     pub(super) sent: Sent,
     /// The file that it was sent through.
-    pub(super) file: Option<File>,
+    pub(super) file: Option<Opened>,
     /// Whether the file was opened for this request only.
     pub(super) closes: bool,
     /// What the client requested.
@@ -72,7 +73,7 @@ pub(super) struct Begun {
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     numbers: u64,
-    pub(super) files: SortedMap<FileId, File>,
+    pub(super) files: SortedMap<FileId, Opened>,
     pub(super) begun: SortedMap<u64, Begun>,
     /// The calls of clients that open a file or begin a request: their threads may be in the driver. With the thread; the file is NULL.
     beginning: SortedMap<u64, (u32, File)>,
@@ -97,15 +98,37 @@ impl FileId {
     }
 }
 
+/// A file, and the process that has it open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) process: u64,
+}
+
+impl Opened {
+    /// Opens a device in a process.
+    pub(super) fn new(device: Device, name: &str, process: u64) -> Outcome<Self> {
+        in_client(process, || Ok(Self { file: File::open(device, name)?, process }))
+    }
+
+    pub(super) fn close(self) {
+        in_client(self.process, || self.file.close());
+    }
+
+    pub(super) fn begin(self, request: &IoRequest) -> Sent {
+        in_client(self.process, || self.file.begin(request))
+    }
+}
+
 impl File {
-    pub(super) fn open(device: Device, name: &str) -> Outcome<Self> {
+    fn open(device: Device, name: &str) -> Outcome<Self> {
         Ok(match device {
             Device::Framework(device) => Self::Framework(device, nt_framework::open(device, name)?),
             Device::Packets(device) => Self::Packets(device, file_object::open(device, name, Mode::User)?),
         })
     }
 
-    pub(super) fn close(self) {
+    fn close(self) {
         match self {
             Self::Framework(device, file) => nt_framework::close(device, file),
             Self::Packets(_, file) => file_object::close(file),
@@ -127,7 +150,7 @@ impl File {
         }
     }
 
-    pub(super) fn begin(self, request: &IoRequest) -> Sent {
+    fn begin(self, request: &IoRequest) -> Sent {
         let sent = match self {
             Self::Framework(device, file) => nt_framework::begin(device, file, request).map(|begun| match begun {
                 nt_framework::Begun::Request(sent) => Sent::Framework(sent),
@@ -181,9 +204,9 @@ impl Drop for Beginning {
     }
 }
 
-pub(super) fn opened(device: Device, name: &str) -> Result<FileId, NtStatus> {
+pub(super) fn opened(device: Device, name: &str, process: u64) -> Result<FileId, NtStatus> {
     let _beginning = Beginning::new(device);
-    let file = File::open(device, name).or_stop().inspect_err(|status| {
+    let file = Opened::new(device, name, process).or_stop().inspect_err(|status| {
         // A driver that refuses has received the request.
         if let Some(why) = File::why_not_opened(device) {
             gaps::not_opened(why, *status);
@@ -260,7 +283,7 @@ pub(super) fn close_where(wanted: impl Fn(&File) -> bool) {
 fn close_begun(wanted: &impl Fn(&File) -> bool) {
     let begun: Vec<u64> = {
         let clients = lock(clients());
-        let of_device = |begun: &Begun| begun.file.as_ref().is_some_and(wanted);
+        let of_device = |begun: &Begun| begun.file.is_some_and(|opened| wanted(&opened.file));
         clients.begun.iter().filter(|(_, begun)| of_device(begun)).map(|(number, _)| *number).collect()
     };
     for number in begun {
@@ -283,7 +306,7 @@ fn close_begun(wanted: &impl Fn(&File) -> bool) {
     }
     let files: Vec<FileId> = {
         let clients = lock(clients());
-        clients.files.iter().filter(|(_, file)| wanted(file)).map(|(number, _)| *number).collect()
+        clients.files.iter().filter(|(_, opened)| wanted(&opened.file)).map(|(number, _)| *number).collect()
     };
     for number in files {
         let file = lock(clients()).files.remove(&number);

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use etw_types::NtStatus;
 use nt_filters::{Begun, FileOpen, FileRequest};
+use nt_kernel::sync::process::{CLIENT, in_client};
 use nt_kernel::{Answer, lock};
 use nt_processor::memory::OrStop as _;
 use nt_processor::sorted::SortedMap;
@@ -50,7 +51,7 @@ impl Machine {
     /// the result.
     #[must_use]
     pub fn open_file(self, open: &FileOpen) -> (u64, Answer) {
-        let (file, answer) = match nt_filters::open(open).or_stop() {
+        let (file, answer) = match in_client(CLIENT, || nt_filters::open(open)).or_stop() {
             Ok(opened) => opened,
             Err(status) => (0, Answer { status, ..Answer::default() }),
         };
@@ -74,7 +75,7 @@ impl Machine {
     /// Fails if the file is not open or there is no memory for the buffers.
     pub fn begin_file(self, file: u64, request: &FileRequest) -> Result<u64, NtStatus> {
         let object = lock(clients()).files.get(&file).copied().ok_or(NtStatus::InvalidHandle)?;
-        let begun = nt_filters::begin(object, request).or_stop()?;
+        let begun = in_client(CLIENT, || nt_filters::begin(object, request)).or_stop()?;
         let mut clients = lock(clients());
         clients.numbers += 1;
         let number = clients.numbers;
@@ -105,7 +106,7 @@ impl Machine {
     #[must_use]
     pub fn close_file(self, file: u64) -> bool {
         let file = lock(clients()).files.remove(&file);
-        file.map(nt_filters::close).is_some()
+        file.map(|file| in_client(CLIENT, || nt_filters::close(file))).is_some()
     }
 
     /// Detaches the driver's minifilter from the volume, or attaches it again.

@@ -11,13 +11,14 @@ use nt_kernel::io::hardware::interrupt;
 use nt_kernel::io::pnp::notification;
 use nt_kernel::io::wmi::{self, WmiRequest};
 use nt_kernel::io::{device, pnp};
+use nt_kernel::sync::process::CLIENT;
 use nt_kernel::{Answer, IoRequest, kernel, lock};
 use nt_processor::memory::{GuestPtr, OrStop as _};
 use nt_verifier::routine::Failure;
 use nt_verifier::verify::gap;
 
 use super::clients::{
-    Beginning, Begun, Device, File, FileId, Sent, begun, clients, close_all, close_where, end, opened,
+    Beginning, Begun, Device, File, FileId, Opened, Sent, begun, clients, close_all, close_where, end, opened,
 };
 use super::{Machine, gaps};
 
@@ -157,7 +158,16 @@ impl Machine {
     ///
     /// Returns the driver's status if it refuses. Also fails if there is no such device.
     pub fn open(self, device: DeviceId) -> Result<FileId, NtStatus> {
-        opened(device.device(), "")
+        self.open_as(device, 0)
+    }
+
+    /// Opens a device as the program with this number does: each is a process of its own. Programs that name none have number 0.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Machine::open`].
+    pub fn open_as(self, device: DeviceId, program: u16) -> Result<FileId, NtStatus> {
+        opened(device.device(), "", CLIENT + 4 * u64::from(program))
     }
 
     /// Opens a device by its name or a symbolic link, as `CreateFile` does. The rest of the name is passed to the
@@ -173,13 +183,13 @@ impl Machine {
             gaps::no_such_name(name);
             return Err(NtStatus::ObjectNameNotFound);
         };
-        opened(device, &rest)
+        opened(device, &rest, CLIENT)
     }
 
     /// Closes an open device: the driver receives the cleanup and the close. Returns whether it was open.
     pub fn close(self, file: FileId) -> bool {
         let file = lock(clients()).files.remove(&file);
-        file.map(File::close).is_some()
+        file.map(Opened::close).is_some()
     }
 
     /// Begins a request to an open device. Returns its number, or `None` if the device is not open.
@@ -190,7 +200,7 @@ impl Machine {
             gaps::not_reached(what, "its file is not open", NtStatus::InvalidHandle);
             return None;
         };
-        let _beginning = Beginning::new(file.device());
+        let _beginning = Beginning::new(file.file.device());
         Some(begun(Begun { sent: file.begin(request), file: Some(file), closes: false, what, canceled: false }))
     }
 
@@ -201,7 +211,7 @@ impl Machine {
         let what = gaps::What::new(request);
         let device = device.device();
         let _beginning = Beginning::new(device);
-        begun(match File::open(device, "").or_stop() {
+        begun(match Opened::new(device, "", CLIENT).or_stop() {
             Ok(file) => Begun { sent: file.begin(request), file: Some(file), closes: true, what, canceled: false },
             Err(status) => {
                 let why = File::why_not_opened(device).unwrap_or("the driver refused to open the device for it");

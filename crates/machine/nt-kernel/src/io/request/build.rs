@@ -19,12 +19,11 @@ use super::history::{History, Origin};
 use super::{activity, irp, rules};
 use crate::io::device::{Held, stack};
 use crate::io::mdl;
-use crate::io::request::Io;
-use crate::io::request::{Request, call_driver};
+use crate::io::request::{self, Io, Request, call_driver};
 use crate::pool;
 use crate::pool::Pool;
 use crate::sync::event;
-use crate::sync::process::process;
+use crate::sync::process;
 use crate::sync::worker;
 use crate::{Kernel, call_back, kernel, lock};
 
@@ -142,8 +141,8 @@ routines! { pub(super) ROUTINES;
     fn PoStartNextPowerIrp(_request: Ignored<GuestPtr<IRP>>) {}
 
     #[irql(DISPATCH)]
-    fn IoGetRequestorProcess(_request: Ignored<GuestPtr<IRP>>) -> GuestPtr<THREAD> {
-        process()
+    fn IoGetRequestorProcess(request: GuestPtr<IRP>) -> GuestPtr<THREAD> {
+        process::by_id(request::requestor(request)).unwrap_or_else(process::process)
     }
 }
 

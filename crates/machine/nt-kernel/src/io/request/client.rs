@@ -14,6 +14,7 @@ use super::{activity, irp};
 use crate::config::Config;
 use crate::io::device;
 use crate::io::request::{DISPATCH_ROUTINE, Request, call_driver, cancel, dispatch_routine};
+use crate::sync::process;
 use crate::sync::scheduler::Scheduler;
 use crate::{IoRequest, Kernel, kernel, lock};
 
@@ -145,7 +146,11 @@ fn create(
     activity::begin(request);
     let Submission { major, parameters, system_buffer, mdl, .. } = *submission;
     let buffers = Some(Buffers::new(major, parameters, system_buffer, mdl));
-    lock(&kernel().io).track(request, stack.max(1), Request { buffers, ..Request::default() });
+    lock(&kernel().io).track(
+        request,
+        stack.max(1),
+        Request { buffers, process: process::current_id(), ..Request::default() },
+    );
     Ok((request, first))
 }
 

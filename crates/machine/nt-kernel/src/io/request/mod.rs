@@ -38,6 +38,7 @@ use crate::io::file::volume::Volume;
 use crate::io::pnp::bus;
 use crate::io::pnp::manager::{Action, Child};
 use crate::sync::event;
+use crate::sync::process::SYSTEM;
 use crate::{Kernel, RequestKind, call_back, kernel, lock};
 
 use build::{Built, Power};
@@ -62,9 +63,9 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
 ];
 
 routines! { OWN;
-    #[irql(DISPATCH), fixed]
-    fn IoGetRequestorProcessId(_irp: Ignored<GuestPtr<IRP>>) -> u32 {
-        4
+    #[irql(DISPATCH)]
+    fn IoGetRequestorProcessId(irp: GuestPtr<IRP>) -> u32 {
+        requestor(irp) as u32
     }
 
     #[irql(DISPATCH), fixed]
@@ -98,6 +99,14 @@ pub struct Request {
     /// The driver requested the IRP with `PoRequestPowerIrp`.
     pub(super) power: Option<Power>,
     pub(super) history: History,
+    /// The process that the sender was in; 0 if the driver made the IRP.
+    pub(super) process: u64,
+}
+
+/// Returns the process that an IRP comes from.
+pub(super) fn requestor(irp: GuestPtr<IRP>) -> u64 {
+    let known = lock(&kernel().io).requests.get(&irp).map(|request| request.process);
+    known.filter(|process| *process != 0).unwrap_or(SYSTEM)
 }
 
 /// A registration that a driver must remove before it is unloaded.
