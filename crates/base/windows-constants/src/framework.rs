@@ -70,6 +70,11 @@ constants! {
         WDF_INSERT_AT_END = u32::MAX,
     }
 
+    "Flags of `WDF_REQUEST_REUSE_PARAMS`, wdfrequest.h."
+    u32 {
+        WDF_REQUEST_REUSE_SET_NEW_IRP = 0x1,
+    }
+
     "Flags of `WDF_REQUEST_SEND_OPTIONS`, wdfrequest.h."
     u32 {
         WDF_REQUEST_SEND_OPTION_TIMEOUT = 0x1,

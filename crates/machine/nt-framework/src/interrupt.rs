@@ -22,9 +22,10 @@ use nt_verifier::verify::locks::LockKind;
 use nt_verifier::verify::{self, Rule};
 
 use crate::device::{self, with_device};
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::life;
-use crate::object::{self, create, created};
+use crate::object::{self, created};
 use crate::pnp::resource_list;
 use crate::{Handle, locks, structures, sync};
 
@@ -270,6 +271,9 @@ fn create_interrupt(
         verify::find(Rule::FrameworkMisuse, format_args!("{what}"));
         return fail(status);
     }
+    let serialized = config.AutomaticSerialization().read()? != 0;
+    let options = if serialized { Options::default() } else { Options::WITHOUT_PARENT };
+    let attributes = Attributes::read(attributes, options)?;
     let spin = if spin_lock.is_null() { GuestPtr::NULL } else { locks::word(spin_lock) };
     let service = Service { routine: isr, context: 0, lock: spin, irql: DEVICE_IRQL };
     let wait_lock = if passive && wait_lock.is_null() { locks::new_wait_lock(call.from, device)? } else { wait_lock };
@@ -280,7 +284,7 @@ fn create_interrupt(
         enable: config.EvtInterruptEnable().read()?,
         disable: config.EvtInterruptDisable().read()?,
         work,
-        serialized: config.AutomaticSerialization().read()? != 0,
+        serialized,
         passive,
         wait_lock,
         object: io::new_object(service)?,
@@ -292,7 +296,7 @@ fn create_interrupt(
         is_enabled: false,
         is_disabled: false,
     };
-    let handle = create(call, attributes, Some(device), data)?;
+    let handle = object::create_with(call.from, &attributes, Some(device), data)?;
     with_device(device, |device| device.interrupts.push(handle));
     Ok(handle)
 }

@@ -8,7 +8,7 @@ use nt_verifier::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outc
 use nt_verifier::verify::Kmdf;
 
 use crate::Handle;
-use crate::object::attributes::Attributes;
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::{self, create, created};
 
@@ -72,7 +72,7 @@ functions! { pub(super) FUNCTIONS;
         if size == 0 {
             return fail(NtStatus::InvalidParameter);
         }
-        let memory = Attributes::read(memory)?;
+        let memory = Attributes::read(memory, Options::default())?;
         created(create(call, attributes, None, Lookaside { size, memory }), place)
     }
 

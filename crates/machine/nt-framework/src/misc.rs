@@ -8,7 +8,7 @@ use nt_verifier::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, 
 use nt_verifier::verify::{self, Rule};
 
 use crate::Handle;
-use crate::object::attributes::Attributes;
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::{self, create, created};
 
@@ -20,7 +20,7 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
-        let attributes = Attributes::read(attributes)?;
+        let attributes = Attributes::read(attributes, Options::default())?;
         validate(text)?;
         created(new_string(call.from, &attributes, &text.units()?), place)
     }
@@ -162,6 +162,11 @@ fn copy(units: &[u16]) -> Result<GuestSlice<u16>, Fault> {
 
 fn string(handle: Handle) -> GuestSlice<u16> {
     object::part(handle, |text: &mut Text| text.units)
+}
+
+/// Returns whether an object is a string object.
+pub(super) fn is_string(handle: Handle) -> bool {
+    object::is::<Text>(handle)
 }
 
 /// Returns the text of a string object.

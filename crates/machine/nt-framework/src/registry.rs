@@ -11,14 +11,16 @@ use nt_processor::memory::{Fault, GuestPtr};
 use nt_verifier::routine::{Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
 use windows_constants::plug_play::PLUGPLAY_REGKEY_DEVICE;
-use windows_constants::registry::{REG_CREATED_NEW_KEY, REG_DWORD, REG_MULTI_SZ, REG_OPENED_EXISTING_KEY, REG_SZ};
+use windows_constants::registry::{
+    REG_CREATED_NEW_KEY, REG_DWORD, REG_EXPAND_SZ, REG_MULTI_SZ, REG_OPENED_EXISTING_KEY, REG_SZ,
+};
 
 use crate::device::init;
 use crate::device::{self, with_device};
-use crate::object::attributes::Attributes;
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::life;
-use crate::object::{self, create, created};
+use crate::object::{self, created};
 use crate::{Handle, memory, misc};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
@@ -33,7 +35,7 @@ functions! { pub(super) FUNCTIONS;
         place: GuestPtr<Handle>,
     ) -> Outcome {
         object::needs_driver(driver);
-        opened(call, Some(keys::open_parameters(call.from)), attributes, place)
+        opened(call, Some(keys::open_parameters(call.from)), Options::default(), attributes, place)
     }
 
     #[irql(PASSIVE), fails(NOT_FOUND)]
@@ -50,7 +52,7 @@ functions! { pub(super) FUNCTIONS;
             return fail(NtStatus::InvalidDeviceState);
         }
         check_hardware_key(device, kind);
-        opened(call, Some(keys::open_device(kind, call.from)), attributes, place)
+        opened(call, Some(keys::open_device(kind, call.from)), Options::WITHOUT_PARENT, attributes, place)
     }
 
     #[irql(PASSIVE), fails(NOT_FOUND)]
@@ -63,7 +65,7 @@ functions! { pub(super) FUNCTIONS;
         place: GuestPtr<Handle>,
     ) -> Outcome {
         init::check(init);
-        opened(call, Some(keys::open_device(kind, call.from)), attributes, place)
+        opened(call, Some(keys::open_device(kind, call.from)), Options::default(), attributes, place)
     }
 
     #[irql(PASSIVE), fails(NOT_FOUND)]
@@ -75,7 +77,7 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
-        opened(call, open_below(call, parent, name, false)?, attributes, place)
+        opened(call, open_below(call, parent, name, false)?, Options::default(), attributes, place)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -92,7 +94,7 @@ functions! { pub(super) FUNCTIONS;
         let existing = open_below(call, parent, name, false)?;
         disposition.set_if_wanted(if existing.is_some() { REG_OPENED_EXISTING_KEY } else { REG_CREATED_NEW_KEY })?;
         let key = if existing.is_some() { existing } else { open_below(call, parent, name, true)? };
-        opened(call, key, attributes, place)
+        opened(call, key, Options::default(), attributes, place)
     }
 
     #[irql(PASSIVE)]
@@ -116,7 +118,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE)]
     fn WdfRegistryRemoveValue(object: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let key = key(object);
-        let name = name.text()?;
+        let name = value_name(name)?;
         if keys::change(|registry| registry.remove(key, &name)) { done(()) } else { fail(NOT_FOUND) }
     }
 
@@ -158,13 +160,27 @@ functions! { pub(super) FUNCTIONS;
         place_of_type: Out<u32>,
     ) -> Outcome {
         let (kind, data) = value(object, name)?;
+        if data.is_empty() {
+            return fail(NtStatus::ResourceDataNotFound);
+        }
         place_of_type.set_if_wanted(kind)?;
         created(memory::with_bytes(call, attributes, &data), place)
     }
 
     #[irql(PASSIVE), fails(NOT_FOUND)]
     fn WdfRegistryQueryString(object: Handle, name: GuestPtr<UNICODE_STRING>, string: Handle) -> Outcome {
-        misc::set_string(string, &units(&value_of(object, name, REG_SZ)?))?;
+        let (kind, data) = value(object, name)?;
+        if !is_text(kind) {
+            return fail(NtStatus::ObjectTypeMismatch);
+        }
+        if data.is_empty() {
+            return fail(NtStatus::ResourceDataNotFound);
+        }
+        if data.len() > usize::from(u16::MAX) {
+            return fail(NtStatus::InvalidBufferSize);
+        }
+        let all = units(&data);
+        misc::set_string(string, all.strip_suffix(&[0]).unwrap_or(&all))?;
         done(())
     }
 
@@ -175,15 +191,28 @@ functions! { pub(super) FUNCTIONS;
         place_of_length: Out<u16>,
         string: Option<GuestPtr<UNICODE_STRING>>,
     ) -> Outcome {
-        let units = units(&value_of(object, name, REG_SZ)?);
-        let length = units.len() as u16 * 2;
-        place_of_length.set_if_wanted(length + 2)?;
-        let Some(string) = string else { return done(()) };
-        if string.MaximumLength().read()? < length {
+        let room = string.map_or(Ok(0), |string| string.MaximumLength().read())?;
+        if let Some(string) = string {
+            misc::validate(string)?;
+            if room == 0 {
+                return fail(NtStatus::InvalidParameter);
+            }
+        }
+        let (kind, data) = value(object, name)?;
+        let is_whole = data.len() <= usize::from(room);
+        if is_whole && !is_text(kind) {
+            return fail(NtStatus::ObjectTypeMismatch);
+        }
+        // The length is that of the value, with the terminator if that is stored.
+        place_of_length.set_if_wanted(data.len() as u16)?;
+        if !is_whole {
             return fail(NtStatus::BufferOverflow);
         }
-        string.Buffer().read()?.write_all(&units)?;
-        string.Length().write(length)?;
+        if let Some(string) = string {
+            string.Buffer().read()?.cast::<u8>().write_all(&data)?;
+            let terminator = if data.ends_with(&[0, 0]) { 2 } else { 0 };
+            string.Length().write(data.len() as u16 - terminator)?;
+        }
         done(())
     }
 
@@ -196,10 +225,16 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         collection: Handle,
     ) -> Outcome {
+        let attributes = Attributes::read(attributes, Options::default())?;
         let data = value_of(object, name, REG_MULTI_SZ)?;
-        let attributes = Attributes::read(attributes)?;
-        let all: Vec<u16> = data.as_chunks().0.iter().copied().map(u16::from_le_bytes).collect();
-        for text in all.split(|unit| *unit == 0).filter(|text| !text.is_empty()) {
+        if data.is_empty() {
+            return fail(NtStatus::ResourceDataNotFound);
+        }
+        let all = units(&data);
+        if data.len() % 2 != 0 || !all.ends_with(&[0, 0]) {
+            return fail(NtStatus::ObjectTypeMismatch);
+        }
+        for text in all.split(|unit| *unit == 0).take_while(|text| !text.is_empty()) {
             misc::add_item(collection, misc::new_string(call.from, &attributes, text)?);
         }
         done(())
@@ -227,6 +262,7 @@ functions! { pub(super) FUNCTIONS;
         name: GuestPtr<UNICODE_STRING>,
         text: GuestPtr<UNICODE_STRING>,
     ) -> Outcome {
+        misc::validate(text)?;
         assign(object, name, REG_SZ, terminated(&text.units()?))
     }
 
@@ -239,9 +275,14 @@ functions! { pub(super) FUNCTIONS;
     fn WdfRegistryAssignMultiString(object: Handle, name: GuestPtr<UNICODE_STRING>, strings: Handle) -> Outcome {
         let mut data = Vec::new();
         for item in misc::items_of(strings) {
+            if !misc::is_string(item) {
+                return fail(NtStatus::InvalidParameter);
+            }
             data.extend(terminated(&misc::string_units(item)?));
         }
-        data.extend([0, 0]);
+        // An empty list has two terminators, too.
+        let terminators: &[u8] = if data.is_empty() { &[0; 4] } else { &[0; 2] };
+        data.extend(terminators);
         assign(object, name, REG_MULTI_SZ, data)
     }
 
@@ -284,13 +325,17 @@ fn check_hardware_key(device: Handle, kind: u32) {
 fn opened(
     call: &Call,
     key: Option<KernelHandle>,
+    options: Options,
     attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
     place: GuestPtr<Handle>,
 ) -> Outcome {
-    match key {
-        Some(handle) => created(create(call, attributes, None, Key { handle }), place),
-        None => fail(NOT_FOUND),
-    }
+    let Some(handle) = key else { return fail(NOT_FOUND) };
+    let object = Attributes::read(attributes, options)
+        .and_then(|attributes| object::create_with(call.from, &attributes, None, Key { handle }))
+        .inspect_err(|_| {
+            kernel_object::close(handle);
+        });
+    created(object, place)
 }
 
 /// Opens a key by its name, which is relative to `parent` unless that is NULL.
@@ -315,7 +360,7 @@ fn key(object: Handle) -> u64 {
 /// Returns a value of a key object.
 fn value(object: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome<keys::Value> {
     let key = key(object);
-    let name = name.text()?;
+    let name = value_name(name)?;
     nt_kernel::lock(&kernel().registry).value(key, &name).ok_or(NOT_FOUND.into())
 }
 
@@ -325,17 +370,27 @@ fn value_of(object: Handle, name: GuestPtr<UNICODE_STRING>, wanted: u32) -> Outc
     if kind == wanted { Ok(data) } else { fail(NtStatus::ObjectTypeMismatch) }
 }
 
+/// Reads the name of a value, which must be a valid string.
+fn value_name(name: GuestPtr<UNICODE_STRING>) -> Outcome<String> {
+    misc::validate(name)?;
+    Ok(name.text()?)
+}
+
+/// Returns whether the type of a value is that of a string.
+fn is_text(kind: u32) -> bool {
+    matches!(kind, REG_SZ | REG_EXPAND_SZ)
+}
+
 fn assign(object: Handle, name: GuestPtr<UNICODE_STRING>, kind: u32, data: Vec<u8>) -> Outcome {
     let key = key(object);
-    let name = name.text()?;
+    let name = value_name(name)?;
     keys::change(|registry| registry.set(key, &name, (kind, data)));
     Ok(())
 }
 
-/// Returns text without its terminating zero.
+/// Returns the units of stored text, terminators included.
 fn units(data: &[u8]) -> Vec<u16> {
-    let all = data.as_chunks().0.iter().copied().map(u16::from_le_bytes);
-    all.take_while(|unit| *unit != 0).collect()
+    data.as_chunks().0.iter().copied().map(u16::from_le_bytes).collect()
 }
 
 /// Returns text with a terminating zero.

@@ -14,6 +14,8 @@ use nt_verifier::routine::{Outcome, fail};
 use nt_verifier::verify::{self, Rule};
 use windows_releases::Kmdf;
 
+use crate::state::with;
+
 /// The sizes in the order of `WDFSTRUCTENUM`. 0 stands for a structure of class extensions or debuggers that has no
 /// public layout.
 #[rustfmt::skip]
@@ -71,6 +73,8 @@ structures! {
     IO_QUEUE_CONFIG = "WDF_IO_QUEUE_CONFIG": 0 => 80, 9 => 88, 11 => 96;
     IO_TARGET_OPEN_PARAMS = "WDF_IO_TARGET_OPEN_PARAMS": 0 => 120, 13 => 136;
     OBJECT_ATTRIBUTES = "WDF_OBJECT_ATTRIBUTES": 0 => 56;
+    // 1.1 added UniqueType and EvtDriverGetUniqueContextType.
+    OBJECT_CONTEXT_TYPE_INFO = "WDF_OBJECT_CONTEXT_TYPE_INFO": 0 => 24, 1 => 40;
     // 1.11 added EvtDeviceReportedMissing.
     PDO_EVENT_CALLBACKS = "WDF_PDO_EVENT_CALLBACKS": 0 => 56, 11 => 64;
     PNP_CAPABILITIES = "WDF_DEVICE_PNP_CAPABILITIES": 0 => 48;
@@ -107,9 +111,13 @@ impl Structure {
         let minor = kernel().config.os.kmdf().minor;
         let is_known = self.has(size, minor);
         if !is_known {
+            let built = with(|framework| framework.bound.map(|bound| bound.minor));
+            let older = built.filter(|built| *built != minor);
+            let built_for =
+                older.map(|built| format!(" (the driver was built for KMDF 1.{built})")).unwrap_or_default();
             verify::find(
                 Rule::BadArgument,
-                format_args!("{name} has the size {size}, which KMDF 1.{minor} does not know"),
+                format_args!("{name} has the size {size}, which KMDF 1.{minor} does not know{built_for}"),
             );
         }
         is_known

@@ -3,10 +3,11 @@
 //! The thread that holds the lock may acquire it again, as with the framework's presentation lock. If the callbacks of
 //! the device need not run at passive level, the lock is a spin lock, so they run at `DISPATCH_LEVEL`.
 
+use etw_types::NtStatus;
 use nt_kernel::kernel;
 use nt_kernel::sync::irql;
 use nt_processor::cpu::thread;
-use nt_verifier::routine::{DISPATCH, functions};
+use nt_verifier::routine::{DISPATCH, Outcome, done, fail, functions};
 use nt_verifier::verify::{self, Rule};
 
 use crate::Handle;
@@ -61,6 +62,27 @@ pub(super) fn holder_for(handle: Handle) -> Option<Handle> {
         }
     }
     None
+}
+
+/// Checks the parent of a timer, work item or DPC, as `Initialize` of `FxTimer`, `FxWorkItem` and `FxDpc` does: it must be a
+/// device or belong to one, and serialized callbacks need its execution level (`_GetEffectiveLock` in `shared/object/fxobject.cpp`).
+pub(super) fn check_parent(parent: Handle, is_serialized: bool, is_passive: bool) -> Outcome {
+    let refused = |status, what: &str| {
+        verify::find(Rule::FrameworkMisuse, format_args!("{what}"));
+        fail(status)
+    };
+    object::lookup(parent, |_| ());
+    if device::nearest(parent).is_none() {
+        let what = "the parent of a timer, work item or DPC must be a device or belong to one";
+        return refused(NtStatus::InvalidDeviceRequest, what);
+    }
+    let has_lock = is_serialized && holder_for(parent).is_some();
+    if has_lock && object::is_passive(parent) != is_passive {
+        let what = "AutomaticSerialization is set, but the callbacks of the parent run at another IRQL: clear it, or change the \
+                    ExecutionLevel of the parent";
+        return refused(NtStatus::WdfIncompatibleExecutionLevel, what);
+    }
+    done(())
 }
 
 /// Runs a callback under the lock of `holder`, if there is one. A lock that is a spin lock raises the IRQL to

@@ -11,11 +11,14 @@ use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{self, Rule};
 
-use crate::object::attributes::Level;
+use crate::object::attributes::{Attributes, Level, Options, Parent};
 use crate::object::kind::Kind;
-use crate::object::life;
-use crate::object::{self, create, created, lookup, needs_passive, parent_until_disposed};
-use crate::{Handle, device, structures, sync};
+use crate::object::{self, created, lookup, needs_passive, parent_until_disposed};
+use crate::{Handle, structures, sync};
+
+/// The sizes of the configuration before version 1.9, and before version 1.13.
+const FIRST_CONFIG: u32 = 24;
+const CONFIG_OF_1_9: u32 = 32;
 
 /// One millisecond in units of 100 ns.
 const MILLISECOND: u64 = 10_000;
@@ -60,6 +63,10 @@ impl Kind for Timer {
         "timer"
     }
 
+    fn options(&self) -> Options {
+        Options { parent: Parent::Required, level: true, scope: false }
+    }
+
     fn waits(&self) -> bool {
         true
     }
@@ -75,19 +82,25 @@ fn create_timer(
     attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
     place: GuestPtr<Handle>,
 ) -> Outcome {
-    structures::TIMER_CONFIG.check(config)?;
+    let size = structures::TIMER_CONFIG.check(config)?;
+    let delay = if size > FIRST_CONFIG { config.TolerableDelay().read()? } else { 0 };
+    let is_exact = size > CONFIG_OF_1_9 && config.cast::<u8>().at(CONFIG_OF_1_9.into()).read()? != 0;
+    if config.Period().read()? > i32::MAX.cast_unsigned() || delay > 0 && is_exact {
+        return fail(NtStatus::InvalidParameter);
+    }
     let data = Timer {
         callback: config.EvtTimerFunc().read()?,
         period: u64::from(config.Period().read()?) * MILLISECOND,
         serialized: config.AutomaticSerialization().read()? != 0,
     };
-    let handle = create(call, attributes, None, data)?;
-    if device::nearest(lookup(handle, |object| object.parent)).is_none() {
-        life::delete(handle);
-        verify::find(Rule::FrameworkMisuse, format_args!("the parent of a timer must be a device or belong to one"));
-        return fail(NtStatus::InvalidParameter);
+    let attributes = Attributes::read(attributes, data.options())?;
+    let is_passive = attributes.level == Level::Passive;
+    if data.period > 0 && is_passive {
+        verify::find(Rule::BadArgument, format_args!("a periodic timer cannot have passive execution level"));
+        return fail(NtStatus::NotSupported);
     }
-    created(Ok(handle), place)
+    sync::check_parent(attributes.parent, data.serialized, is_passive)?;
+    created(object::create_with(call.from, &attributes, None, data), place)
 }
 
 fn start(call: &Call, handle: Handle, due: i64) -> bool {

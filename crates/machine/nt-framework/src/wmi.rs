@@ -11,10 +11,10 @@ use windows_constants::framework::{
 };
 
 use crate::device;
-use crate::object::attributes::Attributes;
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::life;
-use crate::object::{self, create, created, created_if_wanted};
+use crate::object::{self, created, created_if_wanted};
 use crate::state::with;
 use crate::{Handle, structures};
 
@@ -27,7 +27,7 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
-        let attributes = Attributes::read(attributes)?;
+        let attributes = Attributes::read(attributes, Options::WITHOUT_PARENT)?;
         object::needs_place(place);
         created(new_provider(call, device, config, &attributes), place)
     }
@@ -232,7 +232,8 @@ fn new_instance(
     let has_callback =
         sets || !config.EvtWmiInstanceQueryInstance.is_null() || !config.EvtWmiInstanceExecuteMethod.is_null();
     let uses_context = config.UseContextForQuery != 0;
-    let context = Attributes::read(attributes)?.context.map(|context| context.size);
+    let attributes = Attributes::read(attributes, Options::WITHOUT_PARENT)?;
+    let context = attributes.context.map(|context| context.size);
     if flags & WdfWmiProviderEventOnly != 0 && (uses_context || has_callback)
         || uses_context && (sets || context.is_none())
     {
@@ -250,7 +251,7 @@ fn new_instance(
         set_item: config.EvtWmiInstanceSetItem,
         method: config.EvtWmiInstanceExecuteMethod,
     };
-    create(call, attributes, Some(owner), instance)
+    object::create_with(call.from, &attributes, Some(owner), instance)
 }
 
 /// Sends a WMI request to a framework device. The statuses are those of Microsoft's framework

@@ -21,7 +21,7 @@ use crate::children::child_list::{Child, child_at, new_list, with_list};
 use crate::children::enumerate::later;
 use crate::device::init::{self, Use};
 use crate::device::{self, with_device};
-use crate::object::attributes::Attributes;
+use crate::object::attributes::{Attributes, Options};
 use crate::{Handle, object, structures};
 
 functions! { pub(super) FUNCTIONS;
@@ -50,7 +50,7 @@ functions! { pub(super) FUNCTIONS;
     ) -> Outcome {
         structures::CHILD_LIST_CONFIG.check(config)?;
         let config = config.read()?;
-        let attributes = Attributes::read(attributes)?;
+        let attributes = Attributes::read(attributes, Options::WITHOUT_PARENT)?;
         let list = new_list(device, &config, &attributes, call.from)?;
         place.write(list)?;
         done(())
@@ -253,7 +253,7 @@ fn set_default_list(
 ) -> Outcome {
     structures::CHILD_LIST_CONFIG.check(config)?;
     let config = config.read()?;
-    let attributes = Attributes::read(attributes)?;
+    let attributes = Attributes::read(attributes, Options::WITHOUT_PARENT)?;
     init::used_as(init, Use::SetChildList, |init| init.children = Some((config, attributes)));
     done(())
 }

@@ -14,6 +14,7 @@ use crate::children::{child_list, enumerate};
 use crate::device::filter;
 use crate::device::init::{self, IO_CLEANUP, Init, Use};
 use crate::device::{self, Device, Phase, with_device};
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Farewell;
 use crate::object::life;
 use crate::object::{self, created};
@@ -63,6 +64,7 @@ fn check(init: &Init) {
 
 /// Creates the device that the init structure at `place` describes.
 fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Outcome<Handle> {
+    let attributes = Attributes::read(attributes, Options::CONSTRAINTS)?;
     let handle = place.read()?;
     let init = init::used_as(handle, Use::Create, |init| init.clone());
     check(&init);
@@ -87,7 +89,7 @@ fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_
     if !device.init.parent.is_null() {
         device.init.physical = wdm;
     }
-    let device = object::create(call, attributes, None, device)?;
+    let device = object::create_with(call.from, &attributes, None, device)?;
     filter::inherit_io_type(device)?;
     child_list::device_created(device, call.from)?;
     let can_clean_up = object::lookup(device, |object| object.farewells.iter().any(Farewell::is_set));

@@ -6,7 +6,7 @@ use nt_kernel::io::text::new_string;
 use nt_kernel::sync::process;
 use nt_kernel::sync::worker::submit;
 use nt_kernel::{Kernel, RequestKind, call_back, kernel};
-use nt_processor::layout::UNICODE_STRING;
+use nt_processor::layout::{FILE_OBJECT, UNICODE_STRING};
 use nt_processor::memory::{Code, GuestPtr, OrStop as _};
 use nt_verifier::routine::{DISPATCH, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{Kmdf, Rule};
@@ -28,6 +28,11 @@ functions! { pub(crate) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfFileObjectGetDevice(file: Handle) -> Handle {
         with_file(file, |file| file.device)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfFileObjectWdmGetFileObject(file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
+        preprocess::file_object(with_file(file, |file| file.device), file)
     }
 
     #[irql(DISPATCH), fixed]

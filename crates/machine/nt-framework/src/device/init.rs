@@ -10,7 +10,7 @@ use nt_verifier::routine::{DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PA
 use nt_verifier::verify::{self, Breach, Kmdf, Rule};
 use windows_constants::framework::WdfDeviceIoDirect;
 
-use crate::object::attributes::Attributes;
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::needs_pnp;
 use crate::state::{Origin, Past, with};
@@ -133,8 +133,9 @@ functions! { pub(crate) FUNCTIONS;
             let create = config.EvtDeviceFileCreate;
             let close = config.EvtFileClose;
             let cleanup = config.EvtFileCleanup;
-            let attributes = for_later(attributes)?;
-            with_init(init, |init| init.file = Some(FileEvents { create, close, cleanup, attributes }));
+            if let Some(attributes) = for_later(attributes, Options::CONSTRAINTS)? {
+                with_init(init, |init| init.file = Some(FileEvents { create, close, cleanup, attributes }));
+            }
         }
         Ok(())
     }
@@ -144,8 +145,9 @@ functions! { pub(crate) FUNCTIONS;
         init: Handle,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
     ) -> Result<(), Fault> {
-        let attributes = for_later(attributes)?;
-        with_init(init, |init| init.request = attributes);
+        if let Some(attributes) = for_later(attributes, Options::WITHOUT_PARENT)? {
+            with_init(init, |init| init.request = attributes);
+        }
         Ok(())
     }
 
@@ -298,12 +300,12 @@ pub(crate) fn new(from: u64, init: Init) -> Outcome<Handle> {
     object::create_with(from, &Attributes::default(), None, init)
 }
 
-/// Reads the attributes of objects that are created later. If their size is wrong, which is then already reported, the
-/// objects get default attributes.
-fn for_later(attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Result<Attributes, Fault> {
-    match Attributes::read(attributes) {
+/// Reads the attributes of objects that are created later. Returns `None` if they are invalid, which is then already reported:
+/// the calling function has no effect.
+fn for_later(attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, options: Options) -> Result<Option<Attributes>, Fault> {
+    match Attributes::read(attributes, options) {
         Err(Failure::Fault(fault)) => Err(fault),
-        read => Ok(read.unwrap_or_default()),
+        read => Ok(read.ok()),
     }
 }
 

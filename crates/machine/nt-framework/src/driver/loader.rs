@@ -5,16 +5,16 @@ use nt_kernel::io::device::FRAMEWORK_DISPATCH;
 use nt_kernel::kernel;
 use nt_processor::image;
 use nt_processor::layout::{
-    DEVICE_OBJECT, DRIVER_OBJECT, IRP, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS,
+    DEVICE_OBJECT, DRIVER_OBJECT, IRP, KDPC, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS,
 };
-use nt_processor::memory::{Fault, GuestPtr};
+use nt_processor::memory::{Fault, GuestPtr, Opaque};
 use nt_verifier::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, routines};
 use nt_verifier::verify::{self, Rule};
 
 use crate::driver::library;
-use crate::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_UNLOAD};
+use crate::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_DPC, FRAMEWORK_UNLOAD};
 use crate::state::{Bound, Functions, with};
-use crate::structures;
+use crate::{Handle, structures};
 
 const COMPONENT: &str = "KmdfLibrary";
 
@@ -51,6 +51,16 @@ routines! { pub(crate) LOADER;
     #[irql(PASSIVE), named(FRAMEWORK_ADD_DEVICE)]
     fn add_device(_driver: Ignored<GuestPtr<DRIVER_OBJECT>>, physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
         crate::pnp::add::add(physical)
+    }
+
+    #[irql(DISPATCH), named(FRAMEWORK_DPC)]
+    fn dpc(
+        _dpc: Ignored<GuestPtr<KDPC>>,
+        object: Handle,
+        _argument1: Ignored<GuestPtr<Opaque>>,
+        _argument2: Ignored<GuestPtr<Opaque>>,
+    ) {
+        crate::work::run_dpc(object);
     }
 
     #[irql(DISPATCH), named(FRAMEWORK_DISPATCH)]

@@ -18,15 +18,17 @@ use windows_constants::framework::{
 };
 
 use crate::device::{control, init};
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::life;
-use crate::object::{self, create, created_if_wanted};
+use crate::object::{self, created_if_wanted};
 use crate::state::with;
 use crate::{Handle, structures};
 
-/// The routines that the framework stores in the driver object. No driver can import them, because no export can have
+/// The routines that the framework stores in the driver object and in DPCs. No driver can import them, because no export can have
 /// these names.
 pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
+pub(super) const FRAMEWORK_DPC: &str = "(framework DPC)";
 pub(super) const FRAMEWORK_ADD_DEVICE: &str = "(framework add device)";
 
 functions! { pub(super) FUNCTIONS;
@@ -140,6 +142,7 @@ fn create_driver(
     if flags & !(WdfDriverInitNonPnpDriver | WdfDriverInitNoDispatchOverride | WdfDriverInitCompanion) != 0 {
         return fail(NtStatus::InvalidParameter);
     }
+    let attributes = Attributes::read(attributes, Options::CONSTRAINTS)?;
     let path = path.units()?;
     let registry_path: GuestPtr<u16> = nt_kernel::lock(&kernel().pool).new_objects(path.len() as u64 + 1);
     registry_path.write_all(&path)?;
@@ -149,7 +152,7 @@ fn create_driver(
     let (device_add, unload) =
         if dispatches { (config.EvtDriverDeviceAdd, config.EvtDriverUnload) } else { (GuestPtr::NULL, GuestPtr::NULL) };
     let data = Driver { object: driver, registry_path, device_add, unload, dispatches };
-    let handle = create(call, attributes, Some(Handle::NULL), data)?;
+    let handle = object::create_with(call.from, &attributes, Some(Handle::NULL), data)?;
     let displaces =
         flags & (WdfDriverInitNonPnpDriver | WdfDriverInitNoDispatchOverride) == 0 || !config.EvtDriverUnload.is_null();
     with(|framework| {
@@ -172,8 +175,8 @@ fn take_over(driver: GuestPtr<DRIVER_OBJECT>, is_pnp: bool, has_unload: bool) ->
     driver.MajorFunction().write([framework_routine(FRAMEWORK_DISPATCH); 28])
 }
 
-/// Returns the address of a routine that the framework stores in driver objects.
-fn framework_routine(name: &str) -> GuestPtr<Code> {
+/// Returns the address of a routine that the framework stores in objects of the kernel.
+pub(super) fn framework_routine(name: &str) -> GuestPtr<Code> {
     GuestPtr::new(kernel().table.address(name).unwrap_or_default())
 }
 

@@ -7,12 +7,17 @@ use nt_processor::memory::{Code, GuestPtr};
 use nt_verifier::verify::Kmdf;
 
 use crate::Handle;
-use crate::object::attributes::{Level, Scope};
+use crate::object::attributes::{Level, Options, Scope};
 
 /// A kind of object. The value is the data of one object.
 pub(crate) trait Kind: Any + Send {
     /// Returns the name of the kind for reports.
     fn name(&self) -> &'static str;
+
+    /// Returns what the attributes of such an object may specify.
+    fn options(&self) -> Options {
+        Options::default()
+    }
 
     /// Returns whether the deletion waits, so that it must run at passive level.
     fn waits(&self) -> bool {

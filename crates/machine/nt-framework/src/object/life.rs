@@ -15,7 +15,7 @@ use nt_processor::sorted::SortedMap;
 use nt_verifier::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
 
-use crate::object::attributes::{Attributes, ContextType};
+use crate::object::attributes::{Attributes, ContextType, Options};
 use crate::object::kind::{Farewell, Kind, Object};
 use crate::object::{change, change_if_exists, create, created, lookup};
 use crate::request::Request;
@@ -103,10 +103,22 @@ impl Kind for General {
     fn name(&self) -> &'static str {
         "general object"
     }
+
+    fn options(&self) -> Options {
+        Options { level: true, ..Options::default() }
+    }
 }
 
+/// The minor version of the first framework that refuses a parent for a context (`shared/object/handleapi.cpp`).
+const PARENT_REFUSED: u32 = 11;
+
 fn allocate_context(object: Handle, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: Out<GuestPtr<u8>>) -> Outcome {
-    let attributes = Attributes::read(attributes)?;
+    if attributes.is_null() {
+        return fail(NtStatus::WdfParentNotSpecified);
+    }
+    let is_checked = with(|framework| framework.bound.is_some_and(|bound| bound.minor >= PARENT_REFUSED));
+    let options = if is_checked { Options::WITHOUT_PARENT } else { Options::default() };
+    let attributes = Attributes::read(attributes, options)?;
     let Some(context) = attributes.context else { return fail(NtStatus::InvalidParameter) };
     if let Some(memory) = lookup(object, |object| object.context(context.unique)) {
         place.set_if_wanted(memory)?;

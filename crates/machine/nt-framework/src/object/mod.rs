@@ -29,7 +29,7 @@ pub(super) fn create(
     parent: Option<Handle>,
     data: impl Kind,
 ) -> Outcome<Handle> {
-    let attributes = Attributes::read(attributes)?;
+    let attributes = Attributes::read(attributes, data.options())?;
     create_with(call.from, &attributes, parent, data)
 }
 

@@ -13,7 +13,7 @@ use windows_constants::framework::WDF_INSERT_AT_END;
 
 use crate::Handle;
 use crate::device::with_device;
-use crate::object::attributes::Attributes;
+use crate::object::attributes::{Attributes, Options};
 use crate::object::kind::Kind;
 use crate::object::{self, life};
 use crate::pnp::resource_list;
@@ -79,10 +79,7 @@ functions! { pub(crate) FUNCTIONS;
         with_requirements(requirements, |_| ());
         object::needs_place(place);
         place.write(Handle::NULL)?;
-        let attributes = Attributes::read(attributes)?;
-        if !attributes.parent.is_null() {
-            return fail(NtStatus::WdfParentAssignmentNotAllowed);
-        }
+        let attributes = Attributes::read(attributes, Options::WITHOUT_PARENT)?;
         object::created(resource_list::new_required(call.from, &attributes, requirements), place)
     }
 }

@@ -10,6 +10,7 @@ use windows_constants::framework::{
 };
 
 use crate::device::with_device;
+use crate::object::attributes::Options;
 use crate::object::kind::Kind;
 use crate::object::{create, created_if_wanted};
 use crate::queue::Queue;
@@ -31,6 +32,10 @@ functions! { pub(crate) FUNCTIONS;
 impl Kind for Queue {
     fn name(&self) -> &'static str {
         "queue"
+    }
+
+    fn options(&self) -> Options {
+        Options { level: true, scope: true, ..Options::default() }
     }
 
     fn waits(&self) -> bool {

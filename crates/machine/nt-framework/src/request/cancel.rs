@@ -35,11 +35,15 @@ functions! { pub(crate) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfRequestUnmarkCancelable(request: Handle) -> NtStatus {
-        with_request(request, |request| match (std::mem::take(&mut request.cancel), request.canceled) {
-            (callback, _) if !callback.is_null() => NtStatus::Success,
-            (_, true) => NtStatus::Cancelled,
-            (_, false) => NtStatus::InvalidParameter,
-        })
+        if with_request(request, |request| request.queue.is_null()) {
+            return NtStatus::InvalidDeviceRequest;
+        }
+        let callback = with_request(request, |request| std::mem::take(&mut request.cancel));
+        if !callback.is_null() {
+            return NtStatus::Success;
+        }
+        // As `FxIoQueue::RequestCancelable` returns for every request that is not in its list.
+        NtStatus::Cancelled
     }
 }
 

@@ -149,6 +149,8 @@ pub(super) struct Request {
     pub(super) was_sent: bool,
     /// An I/O target did not accept the request.
     pub(super) was_refused: bool,
+    /// `WdfRequestCancelSentRequest` or a timeout has cancelled the request: no target takes it before the driver reuses it.
+    pub(super) refuses_send: bool,
     /// The completion routine for a request that is sent to an I/O target, and its context.
     pub(super) completion: (GuestPtr<Code>, u64),
     /// The status and information with which an I/O target completed the request.

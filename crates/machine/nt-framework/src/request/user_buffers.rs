@@ -5,6 +5,7 @@ use nt_kernel::client_memory;
 use nt_processor::cpu::thread;
 use nt_processor::memory::{GuestPtr, GuestSlice};
 use nt_verifier::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
+use nt_verifier::verify::{self, Rule};
 
 use crate::request::buffers::BufferForm;
 use crate::request::{Request, active, misuse, with_request};
@@ -65,12 +66,16 @@ fn retrieve(
     // As in `core/fxrequestapi.cpp`, also if the function fails.
     place.set(GuestPtr::NULL)?;
     length.set_if_wanted(0)?;
-    // The client's addresses are valid in its own thread only, and another driver's are not addresses of a process.
-    let is_in_context = thread::callback() == Some("EvtIoInCallerContext");
-    let buffer = active(handle, |request| Some(side(request)).filter(|_| is_in_context && request.has_user_buffers()));
+    let buffer = active(handle, |request| Some(side(request)).filter(|_| request.has_user_buffers()));
     let Some(buffer) = buffer.unwrap_or_else(|| misuse(handle, |kind| BufferForm::Buffer.retrieved_late(kind))) else {
         return fail(NtStatus::InvalidDeviceRequest);
     };
+    if thread::callback() != Some("EvtIoInCallerContext") {
+        // Only the framework's verifier refuses this (`VerifyRequestIsInCallerContext` in `shared/core/fxrequest.cpp`).
+        let what =
+            "asks for a client's address outside of EvtIoInCallerContext: it is valid in the client's thread only";
+        verify::find(Rule::RequestMisuse, format_args!("{what}"));
+    }
     if buffer.is_empty() || buffer.len() < least {
         return fail(NtStatus::BufferTooSmall);
     }

@@ -9,7 +9,7 @@ use nt_processor::layout::{
 use nt_processor::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use nt_verifier::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 use nt_verifier::verify::{self, Kmdf, Rule};
-use windows_constants::framework::WDF_REQUEST_SEND_OPTION_SYNCHRONOUS;
+use windows_constants::framework::{WDF_REQUEST_REUSE_SET_NEW_IRP, WDF_REQUEST_SEND_OPTION_SYNCHRONOUS};
 
 use crate::memory::part_of;
 use crate::object::attributes::Attributes;
@@ -98,8 +98,15 @@ functions! { pub(crate) FUNCTIONS;
         if !structures::REUSE_PARAMS.fits(params)? {
             return fail(NtStatus::InvalidParameter);
         }
+        let flags = params.cast::<u32>().at(1).read()?;
+        if flags & WDF_REQUEST_REUSE_SET_NEW_IRP != 0 && !with_request(request, |request| request.is_own) {
+            return fail(NtStatus::WdfRequestInvalidState);
+        }
+        let status = NtStatus::from_int(params.cast::<u32>().at(2).read()?);
         let sent = with_request(request, |request| {
-            (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
+            request.result = (status, 0);
+            request.completion = (GuestPtr::NULL, 0);
+            request.refuses_send = false;
             (request.format, request.was_sent) = (Format::None, false);
             request.sent.is_some()
         });

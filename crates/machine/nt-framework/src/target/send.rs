@@ -19,7 +19,7 @@ use windows_constants::framework::{
 use crate::object::{self, life};
 use crate::queue::deliver::{self, complete};
 use crate::request::client;
-use crate::request::{Flight, Format, Options, Stage, active, lookup, with_request};
+use crate::request::{Flight, Format, Options, Stage, active, lookup, update, with_request};
 use crate::target::{Behind, State, with_target};
 use crate::{Handle, structures, sync};
 
@@ -138,6 +138,11 @@ pub(crate) fn send(request: Handle, target: Handle, options: Options) -> Result<
         with_request(request, |request| {
             (request.result, request.was_sent) = ((NtStatus::InvalidDeviceState, 0), true);
         });
+        return Ok(false);
+    }
+    if takes && with_request(request, |request| request.refuses_send) {
+        // As in `FxIoTarget::SubmitLocked`.
+        with_request(request, |request| (request.result, request.was_sent) = ((NtStatus::Cancelled, 0), true));
         return Ok(false);
     }
     let sent = with_request(request, |request| {
@@ -364,6 +369,7 @@ fn completion_params(request: Handle) -> WDF_REQUEST_COMPLETION_PARAMS {
 
 /// Cancels a request that was sent. Returns whether it was still waiting, or the device that has it was notified.
 pub(crate) fn cancel_sent(request: Handle) -> bool {
+    update(request, |request| request.refuses_send = true);
     let Some(flight) = lookup(request, |request| request.sent) else { return false };
     match flight.stage {
         Stage::Waiting => {

@@ -43,6 +43,9 @@ steps! { framework_source, framework("kmdf_documented");
     malformed_strings_are_refused,
     a_device_has_one_symbolic_link,
     secure_open_is_always_a_characteristic,
+    registry_values_need_room_and_lists_have_two_terminators,
+    a_cancelled_request_is_not_sent_before_it_is_reused,
+    a_dpc_and_a_file_have_objects_of_the_kernel,
 }
 
 /// The process that a file was opened in, that a request of it was sent in, and the one that `IoGetRequestorProcessId` returns.
@@ -61,6 +64,63 @@ fn a_dispatch_routine_runs_in_the_process_of_its_client() {
     assert!(processes.iter().all(|id| processes.iter().filter(|other| *other == id).count() == 1), "{processes:?}");
     drop(files);
     host.unload().expect("unload").assert_clean();
+}
+
+/// The statuses of `kmdf_attributes`, from `shared/object/fxvalidatefunctions.cpp` of Microsoft's framework and from the functions that
+/// create the objects.
+#[test]
+fn the_framework_refuses_attributes_as_its_source_says() {
+    const DONE: NtStatus = NtStatus::Success;
+    const NO_PARENT: NtStatus = NtStatus::WdfParentNotSpecified;
+    const NOT_OF_DEVICE: NtStatus = NtStatus::InvalidDeviceRequest;
+    const INVALID: NtStatus = NtStatus::WdfObjectAttributesInvalid;
+    let expected = [
+        ("a device with a parent", NtStatus::WdfParentAssignmentNotAllowed),
+        ("a work item without attributes", NO_PARENT),
+        ("a work item without a parent", NO_PARENT),
+        ("a work item of the driver", NOT_OF_DEVICE),
+        ("a work item without a function", NtStatus::InvalidParameter),
+        ("a work item", DONE),
+        ("a DPC without attributes", NO_PARENT),
+        ("a DPC", DONE),
+        ("a timer without attributes", NO_PARENT),
+        ("a timer of the driver", NOT_OF_DEVICE),
+        ("a timer", DONE),
+        ("a timer with a period over 2^31 - 1", NtStatus::InvalidParameter),
+        ("a device key with a parent", NtStatus::WdfParentAssignmentNotAllowed),
+        ("a device key", DONE),
+        ("a periodic passive timer", NtStatus::NotSupported),
+        ("a passive timer", DONE),
+        ("a passive work item", NtStatus::WdfExecutionLevelInvalid),
+        ("a passive general object", DONE),
+        ("execution level 7", INVALID),
+        ("execution level 0", INVALID),
+        ("a general object with the scope of its queue", NtStatus::WdfSynchronizationScopeInvalid),
+        ("a general object without a scope", DONE),
+        ("scope 9", INVALID),
+        ("a queue with a scope", DONE),
+        ("a serialized work item of a queue at DISPATCH_LEVEL", NtStatus::WdfIncompatibleExecutionLevel),
+        ("a work item of that queue that is not serialized", DONE),
+        ("a context size without a type", INVALID),
+        ("a larger context", DONE),
+        ("a context that is too small", INVALID),
+        ("a context type without a name", INVALID),
+        ("a context type of another size", NtStatus::InfoLengthMismatch),
+        ("a context without attributes", NO_PARENT),
+        ("a context with a parent", NtStatus::WdfParentAssignmentNotAllowed),
+    ];
+    let host = framework("kmdf_attributes").start().expect("DriverEntry");
+    let reply = host.add_device().expect("a device").ioctl(0x0022_2000, &[], 256).expect("a reply");
+    let words = reply.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+    let statuses: Vec<NtStatus> = words.map(NtStatus::from_int).collect();
+    let names = expected.map(|(name, _)| name);
+    let actual: Vec<(&str, NtStatus)> = names.into_iter().zip(statuses.iter().copied()).collect();
+    assert_eq!(actual, expected);
+    assert_eq!(statuses.len(), expected.len(), "every attempt has a status");
+    let report = host.unload().expect("unload");
+    let reported =
+        report.findings().iter().filter(|finding| matches!(finding.rule, Rule::BadArgument | Rule::FrameworkMisuse));
+    assert_eq!(reported.count(), report.findings().len(), "{:#?}", report.findings());
 }
 
 #[test]

@@ -286,8 +286,8 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
         &["WdfVersionBind", "WdfVersionUnbind"],
     ),
     (
-        "the framework stores them in driver objects: DRIVER_UNLOAD, DRIVER_ADD_DEVICE, DRIVER_DISPATCH",
-        &["(framework add device)", "(framework dispatch)", "(framework unload)"],
+        "the framework stores them in driver objects and DPCs: DRIVER_UNLOAD, DRIVER_ADD_DEVICE, DRIVER_DISPATCH, KDEFERRED_ROUTINE",
+        &["(framework DPC)", "(framework add device)", "(framework dispatch)", "(framework unload)"],
     ),
     (
         "the compiler calls them: the sources of Visual C++'s runtime library",
