@@ -370,6 +370,25 @@ static NTSTATUS Dpcs(void)
     return 0;
 }
 
+/* RtlCreateUnicodeString: "creates a new counted Unicode string". ZwQueryInformationToken: STATUS_BUFFER_TOO_SMALL and the size, TokenUser
+   (1). CmGetCallbackVersion: both parameters are optional. */
+static NTSTATUS Others(void)
+{
+    ROUTINE(BOOLEAN, RtlCreateUnicodeString, PUNICODE_STRING, PCWSTR);
+    ROUTINE(VOID, CmGetCallbackVersion, ULONG *, ULONG *);
+    ULONG major = 0, minor = 0, size = 0;
+    UNICODE_STRING text = {0, 0, NULL};
+    HANDLE token = NULL;
+
+    CHECK(RtlCreateUnicodeString(&text, L"abc") && text.Length == 6 && text.MaximumLength == 8 && text.Buffer[3] == 0);
+    RtlFreeUnicodeString(&text);
+    CmGetCallbackVersion(&major, NULL);
+    CmGetCallbackVersion(NULL, &minor);
+    CHECK(major == 1 && minor == 1);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryInformationToken", token, 1, Wide, sizeof Wide, &size) == STATUS_INVALID_HANDLE);
+    return 0;
+}
+
 static const STEP Steps[] = {
     STEP(activity_ids_are_created_and_read, ActivityIds),
     STEP(the_registry_path_is_valid_in_driver_entry_only, RegistryPath),
@@ -385,6 +404,7 @@ static const STEP Steps[] = {
     STEP(a_dispatch_routine_runs_on_the_thread_of_the_client, Context),
     STEP(statuses_become_win32_codes, Errors),
     STEP(a_dpc_runs_when_the_irql_of_its_processor_allows_it, Dpcs),
+    STEP(strings_versions_and_tokens_are_as_documented, Others),
 };
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

@@ -34,6 +34,7 @@ steps! { pages, driver(0);
     a_dispatch_routine_runs_on_the_thread_of_the_client,
     statuses_become_win32_codes,
     a_dpc_runs_when_the_irql_of_its_processor_allows_it,
+    strings_versions_and_tokens_are_as_documented,
 }
 
 // What the framework's source says.

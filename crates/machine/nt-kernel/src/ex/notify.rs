@@ -144,6 +144,13 @@ routines! { pub(super) ROUTINES;
         registry(call, routine, context, cookie, Some(altitude.text()?))
     }
 
+    /// Version 1.1, as on every release.
+    #[irql(APC), fixed]
+    fn CmGetCallbackVersion(major: Out<u32>, minor: Out<u32>) -> Result<(), Fault> {
+        major.set_if_wanted(1)?;
+        minor.set_if_wanted(1)
+    }
+
     #[irql(APC)]
     fn CmUnRegisterCallback(wanted: i64) -> NtStatus {
         let is_it = |about| matches!(about, About::Registry { cookie, .. } if cookie == wanted.cast_unsigned());

@@ -21,6 +21,9 @@ const SYSTEM: [u8; 12] = [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
 /// The default security descriptor: owner and group are the local system account, and there is no ACL.
 const DEFAULT: [u8; 20] = [1, 0, 0, 0x80, 20, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// The size of `TOKEN_USER` without the account that it points to.
+const TOKEN_USER: u32 = 16;
+
 /// A subject context that no routine looks into.
 type Subject = Ignored<GuestPtr<SECURITY_SUBJECT_CONTEXT>>;
 
@@ -125,14 +128,35 @@ routines! { pub(super) ROUTINES;
         if class != TokenUser {
             return fail(NtStatus::InvalidInfoClass);
         }
-        let memory = lock(&kernel().pool).allocate(16 + SYSTEM.len() as u64, *b"SeTk", true, call.from);
+        let size = u64::from(TOKEN_USER) + SYSTEM.len() as u64;
+        let memory = lock(&kernel().pool).allocate(size, *b"SeTk", true, call.from);
         let Some(place) = memory.map(GuestPtr::<u64>::new) else { return fail(NO_RESOURCES) };
-        let sid = place.at(2).cast::<u8>();
-        place.write(sid.address())?;
-        place.at(1).write(0)?;
-        sid.write_all(&SYSTEM)?;
+        write_user(place)?;
         information.set(place)?;
         done(())
+    }
+
+    /// `handle` is that of a token, which is always the system's.
+    #[irql(PASSIVE)]
+    fn ZwQueryInformationToken(
+        handle: KernelHandle,
+        class: i32,
+        information: GuestPtr<u64>,
+        room: u32,
+        length: Out<u32>,
+    ) -> Outcome {
+        if object::by_handle(handle).is_none() {
+            return fail(NtStatus::InvalidHandle);
+        }
+        if class != TokenUser {
+            return fail(NtStatus::InvalidInfoClass);
+        }
+        let size = TOKEN_USER + SYSTEM.len() as u32;
+        length.set(size)?;
+        if room < size {
+            return fail(NtStatus::BufferTooSmall);
+        }
+        done(write_user(information)?)
     }
 
     /// A descriptor of the kernel is copied only on request.
@@ -241,6 +265,14 @@ pub(super) fn token() -> u64 {
     let token = lock(pool).object(TOKEN);
     lock(objects).set_token(token);
     token
+}
+
+/// Writes a `TOKEN_USER` and, behind it, the account that it points to.
+fn write_user(place: GuestPtr<u64>) -> Result<(), Fault> {
+    let sid = place.at(2).cast::<u8>();
+    place.write(sid.address())?;
+    place.at(1).write(0)?;
+    sid.write_all(&SYSTEM)
 }
 
 fn set(object: u64, descriptor: GuestPtr<SECURITY_DESCRIPTOR>) -> Outcome {

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use etw_types::{Guid, NtStatus};
 use nt_processor::layout::{GUID, STRING, UNICODE_STRING};
 use nt_processor::memory::{Fault, GuestPtr, GuestSlice, Plain};
-use nt_verifier::routine::{ANY, APC, Call, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use nt_verifier::routine::{ANY, APC, Call, Failure, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use windows_constants::runtime_library::{
     HASH_STRING_ALGORITHM_DEFAULT, HASH_STRING_ALGORITHM_X65599, RTL_DUPLICATE_UNICODE_STRING_ALLOCATE_NULL_STRING,
     RTL_DUPLICATE_UNICODE_STRING_NULL_TERMINATE,
@@ -118,6 +118,15 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn RtlUnicodeStringToAnsiString(&call, target: GuestPtr<STRING>, source: Unicode, allocate: bool) -> Outcome {
         unicode_to_ansi(call, target, source, allocate)
+    }
+
+    /// The caller frees the string.
+    #[irql(PASSIVE), fails_with_zero]
+    fn RtlCreateUnicodeString(&call, string: Unicode, source: GuestPtr<u16>) -> Result<bool, Fault> {
+        match store(call, string, &source.terminated()?, true) {
+            Err(Failure::Fault(fault)) => Err(fault),
+            stored => Ok(stored.is_ok()),
+        }
     }
 
     #[irql(APC)]

@@ -72,7 +72,7 @@ routines! { OWN;
     /// The event only goes to the debug output. As in Windows, the kernel frees it.
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn IoWMIWriteEvent(node: GuestPtr<WNODE_HEADER>) -> Outcome {
-        event(node.Guid().id()?, node.BufferSize().read()?.into());
+        event(node.Guid().id()?, event_size(node)?.into());
         pool::free(node.address(), None);
         done(())
     }
@@ -97,6 +97,18 @@ routines! { OWN;
             _ => {}
         }
         NtStatus::Success
+    }
+}
+
+/// Returns the number of bytes of an event's data. The header is not part of it.
+fn event_size(node: GuestPtr<WNODE_HEADER>) -> Result<u32, Fault> {
+    let flags = node.Flags().read()?;
+    if flags & WNODE_FLAG_SINGLE_INSTANCE != 0 {
+        node.cast::<WNODE_SINGLE_INSTANCE>().SizeDataBlock().read()
+    } else if flags & WNODE_FLAG_SINGLE_ITEM != 0 {
+        node.cast::<WNODE_ITEM>().SizeDataBlock().read()
+    } else {
+        node.BufferSize().read()
     }
 }
 
