@@ -1,7 +1,7 @@
 //! The Win32 code of each status.
 //!
 //! Warnings and errors: what Windows 10 returned, as measured by the generators of the tables of `ned14/ntkernel-error-category` and
-//! `ned14/status-code`. They asked for each status below 0x8001_0000 and 0xC001_0000 that has a text, and their 976 common rows agree.
+//! `ned14/status-code`. They asked for each status below `0x8001_0000` and `0xC001_0000` that has a text, and their 976 common rows agree.
 //! `STATUS_NO_SUCH_DEVICE` has the code that newer releases have for it.
 //!
 //! Successes and informational statuses, which they did not measure: the code of the same name in Microsoft's metadata. Of the
