@@ -178,12 +178,7 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         Request::MemoryWrite { .. } | Request::MemoryRead { .. } | Request::MemoryFree { .. } => {
             memory(machine, request)
         }
-        Request::Names {} => Reply::Names {
-            devices: machine.device_names(),
-            values: machine.missing_values(),
-            ports: machine.minifilter(),
-            callouts: machine.has_callouts(),
-        },
+        Request::Names {} => names(machine),
         Request::FileOpen { .. }
         | Request::FileBegin { .. }
         | Request::FileFinish { .. }
@@ -203,6 +198,16 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         | Request::Written {}
         | Request::Hardware {}
         | Request::Gaps {} => done(),
+    }
+}
+
+/// Returns what a driver has that requests name.
+fn names(machine: Machine) -> Reply {
+    Reply::Names {
+        devices: machine.device_names(),
+        values: machine.missing_values(),
+        ports: machine.minifilter(),
+        callouts: machine.has_callouts(),
     }
 }
 

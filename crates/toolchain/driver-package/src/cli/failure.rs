@@ -21,7 +21,7 @@ pub(super) enum Failure {
     Value(String, &'static str),
     /// The clock has no valid time.
     Clock(ClockError),
-    /// The time is not one that a DriverVer can have.
+    /// The time is not one that a `DriverVer` can have.
     Time(der::Error),
     /// A file cannot be read.
     File(PathBuf, io::Error),

@@ -65,7 +65,8 @@ mod tests {
     fn the_runs_are_sorted_and_apart() {
         for pair in RUNS.windows(2) {
             let [(first, errors), (next, _)] = pair else { panic!("two runs: {pair:?}") };
-            assert!(first + (errors.len() as u32) < *next, "the run at {first:#X} reaches {next:#X}");
+            let length = u32::try_from(errors.len()).unwrap();
+            assert!(first + length < *next, "the run at {first:#X} reaches {next:#X}");
         }
     }
 
