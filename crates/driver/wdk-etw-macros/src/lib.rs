@@ -12,7 +12,7 @@ mod errors;
 mod model;
 mod parse;
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::quote;
 
 use crate::errors::Errors;
@@ -24,13 +24,14 @@ use crate::parse::{EventSyntax, ProviderSyntax};
 pub fn define_provider(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let mut errors = Errors::default();
     let (root, input) = root(input);
+    let start = first_span(&input);
     let Some(syntax) = ProviderSyntax::parse(input, &mut errors) else {
         return errors.into_items().into();
     };
     let provider = Provider::check(syntax, &mut errors);
     if errors.is_empty() {
         let expansion = codegen::define_provider(&provider, &root);
-        return printed(expansion, provider.debug);
+        return expanded(expansion, start, provider.debug);
     }
     let mut output = errors.into_items();
     output.extend(codegen::placeholder(&provider, &root));
@@ -64,9 +65,10 @@ fn event(
 ) -> proc_macro::TokenStream {
     let mut errors = Errors::default();
     let (root, input) = root(input);
+    let start = first_span(&input);
     let event = parse(input, &mut errors).map(|syntax| Event::check(syntax, kind, &mut errors));
     match event {
-        Some(event) if errors.is_empty() => printed(codegen::with_root(&root, &generate(&event)), event.debug),
+        Some(event) if errors.is_empty() => expanded(codegen::with_root(&root, &generate(&event)), start, event.debug),
         _ => errors.into_expression().into(),
     }
 }
@@ -81,10 +83,45 @@ fn root(input: proc_macro::TokenStream) -> (TokenStream, TokenStream) {
     }
 }
 
-/// Returns the expansion. With `debug()`, also prints it while the user's crate is compiled.
-fn printed(expansion: TokenStream, debug: bool) -> proc_macro::TokenStream {
+/// Returns where the user's input begins.
+fn first_span(input: &TokenStream) -> Option<Span> {
+    input.clone().into_iter().next().map(|token| token.span())
+}
+
+/// Returns the expansion, located at the user's input. With `debug()`, also prints it while the user's crate is compiled.
+fn expanded(expansion: TokenStream, input: Option<Span>, debug: bool) -> proc_macro::TokenStream {
     if debug {
         println!("{expansion}");
     }
-    expansion.into()
+    let Some(input) = input else { return expansion.into() };
+    located(expansion, Position::of(Span::call_site()), input).into()
+}
+
+/// Moves the tokens at one position to another. The call is in `wdk-etw`, whose declarative macro made it. Debug information
+/// has to name the user's line, and what the tokens mean there stays the same.
+fn located(tokens: TokenStream, from: Position, to: Span) -> TokenStream {
+    let moved = tokens.into_iter().map(|mut token| {
+        let span = token.span();
+        if let TokenTree::Group(group) = &token {
+            token = Group::new(group.delimiter(), located(group.stream(), from, to)).into();
+        }
+        token.set_span(if Position::of(span) == from { span.located_at(to) } else { span });
+        token
+    });
+    moved.collect()
+}
+
+/// A position in a file. The file's name is left out, because reading it for each token is slow: a token of the user at the same
+/// position of another file is moved, too, to the beginning of the same input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Position {
+    line: usize,
+    column: usize,
+}
+
+impl Position {
+    fn of(span: Span) -> Self {
+        let span = span.unwrap();
+        Self { line: span.line(), column: span.column() }
+    }
 }

@@ -125,6 +125,19 @@ fn a_breakpoint_of_the_driver_stops_the_run_as_without_coverage() {
 }
 
 /// Without a PDB, the blocks are found from the exception directory and the code itself.
+/// The code that `write_event!` generates belongs to the line of the driver that has the macro, although a macro of `wdk-etw` calls
+/// the procedural one.
+#[test]
+fn events_belong_to_the_driver_that_writes_them() {
+    let host = NtHost::builder().driver(built("driver_sample.sys")).measure_coverage().start().expect("DriverEntry");
+    host.unload().expect("unload").assert_clean();
+    let coverage = host.line_coverage();
+    let others: Vec<&str> =
+        coverage.files().map(|(file, _, _)| file).filter(|file| !file.contains("/driver-sample/src/")).collect();
+    assert!(others.is_empty(), "{others:?}");
+    assert!(coverage.files().next().is_some(), "no files");
+}
+
 #[test]
 fn without_lines_blocks_are_counted() {
     let image = build_with(&["-O1", "-DBARE"], "wdm_cover", 0, "DriverEntry", &["ntoskrnl"]);
