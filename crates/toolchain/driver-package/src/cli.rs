@@ -21,6 +21,7 @@ use command_line::{VERSION, end, end_listing, exit, explain, message, parse_as};
 
 use crate::Problems;
 use crate::inf::Arch;
+use failure::Failure;
 
 /// Inspects, signs, verifies and packages Windows drivers.
 #[derive(Parser)]
@@ -51,7 +52,7 @@ impl Command {
 }
 
 /// The result of a command: an exit code, or the reason why the command line is not valid.
-type Outcome = Result<u8, String>;
+type Outcome = Result<u8, Failure>;
 
 /// Runs the command. `words` begins with the program's name.
 #[must_use]
@@ -90,11 +91,11 @@ fn start(mut description: clap::Command, words: impl Iterator<Item = OsString>) 
         // The rules are a listing. All else is a verdict, or what was written.
         Ok(code) if arguments.command.is_listing() => end_listing(code),
         Ok(code) => end(code),
-        Err(reason) => {
+        Err(failure) => {
             // `build` is called first, so that the usage shows the whole command.
             description.build();
             let part = description.find_subcommand_mut(name).map(std::mem::take).unwrap_or_default();
-            explain(&part.clone().error(UsageError::ValueValidation, reason))
+            explain(&part.clone().error(UsageError::ValueValidation, failure))
         }
     }
 }

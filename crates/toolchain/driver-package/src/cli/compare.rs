@@ -13,6 +13,7 @@ use serde_json::json;
 use windows_constants::image::RT_VERSION;
 
 use super::Outcome;
+use super::failure::Failure;
 use crate::inf::{Fault, Inf, Text};
 use crate::package::providers;
 use crate::pe::{Image, Imported, ResourceType, resources};
@@ -46,8 +47,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let [first, second] = [&arguments.first, &arguments.second].map(|path| facts(path));
     let (first, second) = match (first, second) {
         (Ok(first), Ok(second)) => (first, second),
-        (Err(reason), _) | (_, Err(reason)) => {
-            error(&reason);
+        (Err(failure), _) | (_, Err(failure)) => {
+            error(&failure.to_string());
             return Ok(exit::USAGE);
         }
     };
@@ -93,39 +94,38 @@ fn text(differences: &[(&str, Vec<String>, Vec<String>)]) -> String {
 }
 
 /// The only file of a folder with this extension.
-fn only(dir: &Path, extension: &str) -> Result<(PathBuf, Vec<u8>), String> {
-    let at = |error: std::io::Error| format!("{}: {error}", dir.display());
+fn only(dir: &Path, extension: &str) -> Result<(PathBuf, Vec<u8>), Failure> {
+    let at = Failure::file(dir);
     let mut found = Vec::new();
-    for entry in fs::read_dir(dir).map_err(at)? {
-        let path = entry.map_err(at)?.path();
+    for entry in fs::read_dir(dir).map_err(&at)? {
+        let path = entry.map_err(&at)?.path();
         if path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension)) {
             found.push(path);
         }
     }
-    match found.as_slice() {
-        [path] => {
-            fs::read(path).map(|bytes| (path.clone(), bytes)).map_err(|error| format!("{}: {error}", path.display()))
-        }
-        _ => Err(format!("{} has {} files with the extension .{extension}: expected one", dir.display(), found.len())),
-    }
+    let [path] = found.as_slice() else {
+        let count = found.len();
+        return Err(Failure::content(dir, format!("{count} files with the extension .{extension}, expected one")));
+    };
+    let bytes = fs::read(path).map_err(Failure::file(path))?;
+    Ok((path.clone(), bytes))
 }
 
-fn facts(dir: &Path) -> Result<Facts, String> {
+fn facts(dir: &Path) -> Result<Facts, Failure> {
     let mut facts = Facts::new();
     let (path, image) = only(dir, "sys")?;
-    let parsed = Image::parse(&image).map_err(|error| format!("{}: {error}", path.display()))?;
+    let parsed = Image::parse(&image).map_err(|error| Failure::content(&path, error.to_string()))?;
     add_image(&parsed, &mut facts);
     add_resources(&image, &mut facts);
     for provider in providers(&image) {
         add(&mut facts, "image: providers", provider);
     }
     let (path, inf) = only(dir, "inf")?;
-    let named = |fault: Fault| format!("{}:{}: {}", path.display(), fault.line, fault.text);
+    let named = |fault: Fault| Failure::content(&path, format!("line {}: {}", fault.line, fault.text));
     let text = Text::decode(&inf).map_err(named)?;
     add_inf(&Inf::parse(&text.text).map_err(named)?, &mut facts);
     let (path, catalog) = only(dir, "cat")?;
-    let members =
-        Members::from_catalog(&catalog).map_err(|refusal| format!("{}: {}", path.display(), refusal.text()))?;
+    let members = Members::from_catalog(&catalog).map_err(|refusal| Failure::content(&path, refusal.text()))?;
     for (name, bytes) in [("the image", &image), ("the INF", &inf)] {
         let is_listed = if members.contains(bytes) { "listed" } else { "not listed" };
         add(&mut facts, "catalog", format!("{name} is {is_listed}"));

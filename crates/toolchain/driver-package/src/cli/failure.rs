@@ -1,4 +1,4 @@
-//! Why a stand-in for one of Microsoft's programs fails.
+//! Why a command has no result.
 
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
@@ -6,7 +6,7 @@ use std::{error, fmt, io};
 use crate::Problem;
 use crate::package::ClockError;
 
-/// Why a command line of `stampinf` or `inf2cat` is refused, or has no result.
+/// Why a command line is refused, or has no result.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// This word is not an option.
@@ -15,7 +15,7 @@ pub(super) enum Failure {
     Option(String),
     /// This option has no value.
     NoValue(String),
-    /// What is missing, and what is expected.
+    /// What is missing or does not go together, and what is expected.
     Missing(&'static str),
     /// This value is not what the second text says.
     Value(String, &'static str),
@@ -29,6 +29,8 @@ pub(super) enum Failure {
     Content(PathBuf, String),
     /// The rules that a package breaks, or a file that cannot be written.
     Problem(Box<Problem>),
+    /// What is wrong with the file that an option names.
+    OfOption(&'static str, Box<Failure>),
 }
 
 impl Failure {
@@ -38,6 +40,10 @@ impl Failure {
 
     pub(super) fn content(path: &Path, what: impl Into<String>) -> Self {
         Self::Content(path.to_owned(), what.into())
+    }
+
+    pub(super) fn of_option(option: &'static str) -> impl Fn(Self) -> Self {
+        move |failure| Self::OfOption(option, Box::new(failure))
     }
 }
 
@@ -54,6 +60,7 @@ impl fmt::Display for Failure {
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Content(path, what) => write!(f, "{}: {what}", path.display()),
             Self::Problem(problem) => problem.fmt(f),
+            Self::OfOption(option, failure) => write!(f, "{option} {failure}"),
         }
     }
 }

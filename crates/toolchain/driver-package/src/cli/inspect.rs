@@ -13,6 +13,7 @@ use windows_releases::Release;
 use command_line::{error, exit, message, print};
 
 use super::Outcome;
+use super::failure::Failure;
 use crate::pe::LinkerMap;
 use crate::report::{json, table};
 use crate::rules::SIGNATURE_DIGEST;
@@ -59,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         return Ok(exit::SUCCESS);
     }
     if arguments.map.is_some() && arguments.files.len() > 1 {
-        return Err("--map can only be used with a single file".into());
+        return Err(Failure::Missing("--map can only be used with a single file"));
     }
     Ok(inspect(arguments))
 }
@@ -88,8 +89,8 @@ fn inspect(options: &Arguments) -> u8 {
                     message(&format!("{name}: refused: {}: {}", finding.rule.id, finding.found));
                 }
             }
-            Err(reason) => {
-                error(&format!("{name}: {reason}"));
+            Err(failure) => {
+                error(&failure.to_string());
                 worst = exit::USAGE;
             }
         }
@@ -98,12 +99,12 @@ fn inspect(options: &Arguments) -> u8 {
     worst
 }
 
-fn load(file: &Path, options: &Arguments) -> Result<(Image, Vec<u8>), String> {
-    let bytes = read(file, LARGEST_FILE).map_err(|error| error.to_string())?;
-    let mut image = Image::parse(&bytes).map_err(|error| error.to_string())?;
+fn load(file: &Path, options: &Arguments) -> Result<(Image, Vec<u8>), Failure> {
+    let bytes = read(file, LARGEST_FILE).map_err(Failure::file(file))?;
+    let mut image = Image::parse(&bytes).map_err(|error| Failure::content(file, error.to_string()))?;
     let beside = file.with_extension("map");
     let map = match &options.map {
-        Some(path) => Some(read(path, LARGEST_FILE).map_err(|error| format!("{}: {error}", path.display()))?),
+        Some(path) => Some(read(path, LARGEST_FILE).map_err(Failure::file(path))?),
         None => read(&beside, LARGEST_FILE).ok(),
     };
     if let Some(map) = map {

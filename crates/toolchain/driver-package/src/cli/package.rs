@@ -13,6 +13,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use command_line::{Activity, Deferred, escaped, exit, print, shown};
 
 use super::Outcome;
+use super::failure::Failure;
 use crate::catalog::Version;
 use crate::inf::Arch;
 use crate::package::{Clock, Package, Request, Scripts};
@@ -69,7 +70,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
-    let clock = Clock::new(SystemTime::now(), epoch.as_deref()).map_err(|error| error.to_string())?;
+    let clock = Clock::new(SystemTime::now(), epoch.as_deref()).map_err(Failure::Clock)?;
     let activity = Activity::begin("making the package");
     let (made, was_interrupted) = make(arguments, clock);
     drop(activity);

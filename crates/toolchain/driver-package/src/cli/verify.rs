@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use command_line::{error, exit, print};
 
 use super::Outcome;
+use super::failure::Failure;
 use crate::sign::Signer;
 use crate::verify::{self, Account, Context, Verdict};
 
@@ -50,13 +51,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let mut context = Context::new(now);
     for path in &arguments.trusted {
-        let signers = read(path).and_then(|bytes| Signer::all_of_file(&bytes).map_err(|error| error.to_string()));
-        let signers = signers.map_err(|error| format!("--trusted {}: {error}", path.display()))?;
+        let signers = signers(path).map_err(Failure::of_option("--trusted"))?;
         context.trusted.extend(signers.iter().map(|signer| signer.to_cer().to_vec()));
     }
     let catalog = match &arguments.catalog {
         Some(path) => {
-            Some((path.clone(), read(path).map_err(|error| format!("--catalog {}: {error}", path.display()))?))
+            let bytes = read(path).map_err(Failure::of_option("--catalog"))?;
+            Some((path.clone(), bytes))
         }
         None => None,
     };
@@ -65,8 +66,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     for path in &arguments.paths {
         match verify_path(path, catalog.as_ref(), &context) {
             Ok(found) => accounts.extend(found),
-            Err(reason) => {
-                error(&reason);
+            Err(failure) => {
+                error(&failure.to_string());
                 unreadable = true;
             }
         }
@@ -84,23 +85,30 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     })
 }
 
-fn verify_path(path: &Path, catalog: Option<&(PathBuf, Vec<u8>)>, context: &Context) -> Result<Vec<Account>, String> {
+fn verify_path(path: &Path, catalog: Option<&(PathBuf, Vec<u8>)>, context: &Context) -> Result<Vec<Account>, Failure> {
     if path.is_dir() {
-        return verify::dir(path, context).map_err(|problem| problem.to_string());
+        return Ok(verify::dir(path, context)?);
     }
-    let named = |error: String| format!("{}: {error}", path.display());
-    let bytes = read(path).map_err(named)?;
+    let bytes = read(path)?;
     let beside = if catalog.is_none() { verify::catalog_beside(path, &bytes) } else { None };
     let beside = match beside {
-        Some(place) => Some((place.clone(), read(&place).map_err(|error| format!("{}: {error}", place.display()))?)),
+        Some(catalog) => {
+            let bytes = read(&catalog)?;
+            Some((catalog, bytes))
+        }
         None => None,
     };
     let catalog = catalog.or(beside.as_ref()).map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
     Ok(vec![verify::file(path, &bytes, catalog, context)])
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|error| error.to_string())
+/// Returns the certificates of a file.
+fn signers(path: &Path) -> Result<Vec<Signer>, Failure> {
+    Signer::all_of_file(&read(path)?).map_err(|error| Failure::content(path, error.to_string()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(Failure::file(path))
 }
 
 fn to_text(accounts: &[Account]) -> String {

@@ -308,5 +308,5 @@ fn packages_are_compared_by_what_a_kit_decides() {
     fs::remove_file(image).unwrap();
     let missing = compare(&first, &again, &[]);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(messages(&missing).contains("has 0 files with the extension .sys"), "{}", messages(&missing));
+    assert!(messages(&missing).contains(": 0 files with the extension .sys"), "{}", messages(&missing));
 }
