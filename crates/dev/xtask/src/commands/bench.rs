@@ -31,11 +31,12 @@ Installs what is missing, builds the sample driver, and measures:
 Prints tables and writes target/bench/performance.md; --write-docs writes
 docs/performance.md instead; with --only, the page keeps its other parts, with
 the dates of their runs. A row that cannot be measured is shown as skipped, with
-the reason. Other work on the machine changes the times, but not the instructions
-and bytes, and little of processor time. Everything is measured as it is
-installed, with the release profile.
---quick repeats less often, generates smaller files for decoding and exports, and
-omits cargo install and the first demonstration in new copies of the repository.
+the reason. Other work on the machine changes the times, the processor time a
+little, and the instructions and bytes not at all. Everything is measured as it
+is installed, with the release profile.
+--quick repeats less often, generates smaller files for decoding and exports,
+and omits cargo install and the first demonstration in new copies of the
+repository.
 It runs the engine as often as a full run, because single runs differ too much.
 The first run takes longer: it builds bench and, for the exports, etwctl in
 release.

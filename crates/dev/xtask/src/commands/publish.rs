@@ -29,7 +29,7 @@ to a file outside of its package, or while a crate names no repository. A clean
 work tree is needed, and a token (`cargo login`).
 ",
     flags: &[
-        Flag { name: "--dry-run", summary: "prints the order and what prevents it, packages, and uploads nothing" },
+        Flag { name: "--dry-run", summary: "prints the order, packages, and uploads nothing" },
         Flag { name: "--registry NAME", summary: "a registry of cargo's configuration (default: crates.io)" },
     ],
     only_lists: false,
