@@ -25,6 +25,9 @@ pub mod markdown;
 #[doc = include_str!("../../../../docs/set-information.md")]
 mod set_information {}
 #[cfg(doctest)]
+#[doc = include_str!("../../../../docs/registration.md")]
+mod registration {}
+#[cfg(doctest)]
 #[doc = include_str!("../../../../docs/sessions.md")]
 mod sessions {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
