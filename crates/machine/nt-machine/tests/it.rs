@@ -80,7 +80,7 @@ fn the_machines_only_statics_are_references_to_its_parts() {
     // Thread-locals, tables of constants and the bounds of a section are not state of the machine; the command has its own signal handler, and
     // the hosts of a test program write one file together. Machine code reads the address of the dispatcher.
     let allowed = [
-        ": Part<",
+        ": LayerState<",
         ": Cell<",
         ": std::cell::Cell<",
         ": RefCell<",

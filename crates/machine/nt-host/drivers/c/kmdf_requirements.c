@@ -96,7 +96,10 @@ static NTSTATUS NTAPI FilterAdd(WDFDEVICE Device, WDFIORESREQLIST Requirements)
     port.u.Port.Length = 8;
     port.u.Port.Alignment = 8;
     port.u.Port.MaximumAddress.LowPart = 0xFFFF;
+#if BUG == 5
+    /* A mistake: the framework chooses the parent. */
     LOG("created with a parent: %x\n", Create(Requirements, Device, &lists[0]));
+#endif
     for (int i = 0; i < 3; i++) {
         LOG("created: %x\n", Create(Requirements, NULL, &lists[i]));
         LOG("appended: %x\n", WDF(WDFIORESOURCELISTAPPENDDESCRIPTOR, WdfIoResourceListAppendDescriptor, lists[i], &port));

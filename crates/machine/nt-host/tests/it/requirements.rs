@@ -69,21 +69,23 @@ fn a_device_without_resources_requires_none_and_has_none_to_remove() {
 
 #[test]
 fn wrong_changes_of_lists_are_found() {
-    for (bug, expected) in [
+    for (bug, misuse, arguments) in [
         (
             WRONG_CHANGES,
             &[
                 "removes list 5, which the requirements do not have",
                 "changes the resources of a device outside of EvtDeviceRemoveAddedResources",
             ][..],
+            &["WDF_OBJECT_ATTRIBUTES: ParentObject is set, but the framework chooses the parent of such an object"][..],
         ),
-        (NOT_REMOVED, &["EvtDeviceFilterAddResourceRequirements needs EvtDeviceRemoveAddedResources"]),
+        (NOT_REMOVED, &["EvtDeviceFilterAddResourceRequirements needs EvtDeviceRemoveAddedResources"], &[]),
     ] {
         let host = with_resources(driver(bug)).start().expect("DriverEntry");
         host.add_device().expect("a device").remove().expect("removal");
         let report = host.unload().expect("unload");
-        let found: Vec<&str> = report.findings_of(Rule::FrameworkMisuse).map(|finding| &*finding.detail).collect();
-        assert_eq!(found, expected);
-        assert_eq!(report.findings().len(), expected.len(), "{report:#?}");
+        let found = |rule| report.findings_of(rule).map(|finding| &*finding.detail).collect::<Vec<&str>>();
+        assert_eq!(found(Rule::FrameworkMisuse), misuse);
+        assert_eq!(found(Rule::BadArgument), arguments);
+        assert_eq!(report.findings().len(), misuse.len() + arguments.len(), "{report:#?}");
     }
 }
