@@ -119,14 +119,18 @@ extern "C" fn handle_report_stack(_: i32, _: *mut libc::siginfo_t, context: *mut
 
 /// Returns the vector registers of an interrupted thread; zeros if the system did not save them.
 fn vectors(context: &libc::ucontext_t) -> [u128; 16] {
-    let mut vectors = [0; 16];
-    // SAFETY: the pointer is NULL, or refers to what the system saved for this signal, which lives as long as the
-    // context.
-    if let Some(saved) = unsafe { context.uc_mcontext.fpregs.as_ref() } {
-        for (vector, parts) in vectors.iter_mut().zip(&saved._xmm) {
-            let parts = parts.element.map(u128::from);
-            *vector = parts[0] | parts[1] << 32 | parts[2] << 64 | parts[3] << 96;
-        }
+    /// Where they are in what the instruction FXSAVE stores.
+    const OFFSET: usize = 160;
+    // The pointer to that follows the general registers. The crate libc has no public name for it with musl.
+    let general: *const _ = &raw const context.uc_mcontext.gregs;
+    let saved = general.wrapping_add(1).cast::<*const u8>();
+    // SAFETY: the pointer is a member of `uc_mcontext`, which is longer than the general registers.
+    let saved = unsafe { saved.read() };
+    if saved.is_null() {
+        return [0; 16];
     }
-    vectors
+    let vectors = saved.wrapping_add(OFFSET).cast::<[[u8; 16]; 16]>();
+    // SAFETY: the system saved all registers for this signal. They live as long as the context.
+    let vectors = unsafe { vectors.read() };
+    vectors.map(u128::from_le_bytes)
 }
