@@ -1,5 +1,5 @@
 //! What the Plug and Play manager sends and keeps: its minor functions, the actions that drivers ask for, and children.
-//! [`super::pnp`] and `relations` use them.
+//! [`super`] and `relations` use them.
 
 use nt_processor::layout::DEVICE_OBJECT;
 use nt_processor::memory::GuestPtr;

@@ -1,4 +1,4 @@
-//! What drivers must not do with IRPs, by the names of Microsoft's rules. [`super::request`] calls these checks.
+//! What drivers must not do with IRPs, by the names of Microsoft's rules. [`super`] calls these checks.
 
 use etw_types::NtStatus;
 use nt_processor::cpu::thread;
