@@ -8,7 +8,7 @@
 //!
 //! Sessions are those of `StartTrace`: they write files that any `.etl` reader opens, deliver to real-time consumers,
 //! or buffer in memory. They implement every rule about modes and sizes, filters, extended data, consistent counts, and
-//! all information classes ([`Properties`], [`Enable`], [`Statistics`], [`SetInformation`], [`Information`]).
+//! all information classes ([`Properties`], [`Enable`], [`Statistics`], [`Engine::query_trace_information`]).
 //! [`Engine::start_session`] is a shortcut for tests: a session that captures events in memory, with everything that
 //! the writer passed.
 //!
