@@ -85,6 +85,9 @@ impl SetInformationMode {
 
 /// Returns the mode for the settings of a build, in kernel mode: that of `TLG_HAVE_EVENT_SET_INFORMATION`, otherwise the
 /// default for the target version, otherwise lookup, which works for every target.
+///
+/// For the macros, which evaluate it in constants: a setting that is not valid is an error of the compiler.
+#[doc(hidden)]
 #[must_use]
 pub const fn set_information_in_kernel(chosen: Option<&str>, ntddi_version: Option<&str>) -> SetInformationMode {
     if let Some(mode) = chosen_mode(chosen) {
@@ -100,6 +103,7 @@ pub const fn set_information_in_kernel(chosen: Option<&str>, ntddi_version: Opti
 }
 
 /// [`set_information_in_kernel`] for user mode.
+#[doc(hidden)]
 #[must_use]
 pub const fn set_information_in_user(chosen: Option<&str>, winver: Option<&str>) -> SetInformationMode {
     if let Some(mode) = chosen_mode(chosen) {

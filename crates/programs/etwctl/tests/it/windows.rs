@@ -73,7 +73,7 @@ fn a_trace_has_every_kind_of_path() {
     for given in [
         path.to_owned(),
         path.replace('\\', "/"),
-        path.to_uppercase().replace("MY TRACE.ETL", "my trace.etl").replace("Ω", "Ω"),
+        path.to_uppercase().replace("MY TRACE.ETL", "my trace.etl"),
         rest.to_owned(),
         format!("{drive}my trace.etl"),
         format!(r"\\?\{path}"),
@@ -135,12 +135,11 @@ fn a_read_only_file_is_replaced_completely_or_not_at_all() {
     fs::set_permissions(&target, permissions).unwrap();
     let run = decode(&dir, "a.etl", &["--output", "events.jsonl"]);
     let content = fs::read_to_string(&target).unwrap();
-    match run.code {
-        0 => assert!(content.contains(TEXT), "{content}"),
-        _ => {
-            assert_eq!(content, "old");
-            assert!(run.err.contains("events.jsonl"), "{}", run.err);
-        }
+    if run.code == 0 {
+        assert!(content.contains(TEXT), "{content}");
+    } else {
+        assert_eq!(content, "old");
+        assert!(run.err.contains("events.jsonl"), "{}", run.err);
     }
     assert_eq!(names(&dir), ["a.etl", "events.jsonl"]);
 }
