@@ -65,6 +65,12 @@ impl Context {
         OwnDir::new(self.path("target"))
     }
 
+    /// The word after a flag, if the flag was given. The parser has checked that there is one.
+    pub(crate) fn value(&self, flag: &str) -> Option<&str> {
+        let index = self.words.iter().position(|word| word == flag)?;
+        self.words.get(index + 1).map(String::as_str)
+    }
+
     pub(crate) fn has_flag(&self, name: &str) -> bool {
         self.flags.contains(&name)
     }

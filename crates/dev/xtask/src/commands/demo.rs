@@ -65,9 +65,7 @@ fn program(context: &Context, command: &str) -> Tool {
 
 /// Returns the release that `--os` names, or the default.
 fn release(context: &Context) -> Result<Release, Error> {
-    let words = context.words();
-    let Some(at) = words.iter().position(|word| word == "--os") else { return Ok(Release::default()) };
-    let name = words.get(at + 1).map(String::as_str).unwrap_or_default();
+    let Some(name) = context.value("--os") else { return Ok(Release::default()) };
     name.parse().map_err(|error: UnknownRelease| Error::Usage(error.to_string()))
 }
 

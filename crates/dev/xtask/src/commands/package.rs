@@ -49,7 +49,7 @@ const SAMPLE_PACKAGE: &str = "driver_sample_package";
 fn run(context: &Context) -> Result<(), Error> {
     // Reject a wrong command line before anything is installed.
     let manifest = options(context)?.manifest;
-    if let Some(dir) = value(context, "--adopt") {
+    if let Some(dir) = context.value("--adopt") {
         let useless = ["--arch", "--cert", "--catalog", "--debug"];
         if let Some(flag) = useless.into_iter().find(|flag| context.has_flag(flag)) {
             let text = format!("`{flag}` cannot be used with `--adopt`: the package is already made and signed");
@@ -75,13 +75,13 @@ fn package(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn package_options(context: &Context, is_sample: bool) -> Result<PackageOptions, Error> {
-    let provider = value(context, "--provider").or(is_sample.then_some(SAMPLE_PROVIDER));
+    let provider = context.value("--provider").or(is_sample.then_some(SAMPLE_PROVIDER));
     let etwctl = if context.has_flag(etwctl::FLAG) { Some(etwctl::build(context)?) } else { None };
     Ok(PackageOptions {
         out: context.path("target/package"),
         keys: context.path("target/signing"),
-        cert: value(context, "--cert").map(here),
-        catalog: value(context, "--catalog").map(str::to_owned),
+        cert: context.value("--cert").map(here),
+        catalog: context.value("--catalog").map(str::to_owned),
         provider: provider.map(str::to_owned),
         etwctl,
         is_sample: false,
@@ -91,11 +91,4 @@ fn package_options(context: &Context, is_sample: bool) -> Result<PackageOptions,
 /// Returns a path relative to the user's folder.
 fn here(path: impl AsRef<Path>) -> std::path::PathBuf {
     env::current_dir().unwrap_or_default().join(path)
-}
-
-/// Returns the word after a flag. [`crate::cli::parse`] has checked that there is one.
-fn value<'a>(context: &'a Context, flag: &str) -> Option<&'a str> {
-    let words = context.words();
-    let place = words.iter().position(|word| word == flag)?;
-    words.get(place + 1).map(String::as_str)
 }

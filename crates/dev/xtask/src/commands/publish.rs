@@ -73,13 +73,8 @@ fn run(context: &Context) -> Result<(), Error> {
         output::print_line("nothing prevents the upload");
         return Ok(());
     }
-    let registry = registry(context.words());
+    let registry = context.value("--registry");
     Uploads { cargo: &|| context.cargo(), registry, wait: BETWEEN_NEW_CRATES }.all(&packages)
-}
-
-fn registry(words: &[String]) -> Option<&str> {
-    let index = words.iter().position(|word| word == "--registry")?;
-    words.get(index + 1).map(String::as_str)
 }
 
 /// Packages every crate as cargo would upload it.
